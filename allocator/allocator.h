@@ -1,0 +1,72 @@
+#ifndef VELLUM_ALLOCATOR_ALLOCATOR_H_
+#define VELLUM_ALLOCATOR_ALLOCATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "vellum/device/status.h"
+#include "vellum/device/stream.h"
+
+namespace vellum {
+
+inline constexpr size_t kDefaultAlignment = 64;  // bytes; one cache line, one AVX-512 vector
+
+// A piece of device memory. Trivially copyable; owned by whoever must deallocate it.
+struct Block {
+  void* data = nullptr;
+  size_t bytes = 0;        // as requested
+  void* handle = nullptr;  // the strategy's own record of the block
+};
+
+// One counted quantity, in bytes.
+struct MemoryStat {
+  int64_t current = 0;
+  int64_t peak = 0;       // since the last reset
+  int64_t allocated = 0;  // sum of all increases
+  int64_t freed = 0;      // sum of all decreases
+};
+
+struct MemoryStats {
+  MemoryStat requested;  // what callers asked for
+  MemoryStat active;     // what live blocks occupy, after rounding
+  MemoryStat reserved;   // what is held from upstream, live and cached
+  MemoryStat split;      // free remainders of split segments
+  int64_t allocations = 0;
+  int64_t frees = 0;
+  int64_t upstream_allocations = 0;
+  int64_t upstream_frees = 0;
+  int64_t largest_free = 0;  // largest cached block, bytes
+};
+
+// A strategy for one device's memory. A strategy takes an upstream Allocator and knows no device; adaptors wrap any
+// strategy. All functions are thread-safe. Blocks may be freed on any thread.
+//
+// Stream semantics: a block belongs to the stream it was allocated for; work enqueued there after `allocate` may use
+// it, and memory freed with `deallocate(block, stream)` may be handed out again for work that comes later on that
+// stream. Uses on other streams are made known by `record_stream` before the block is freed.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+
+  virtual std::string_view name() const = 0;
+
+  // `bytes` may be 0 (a block without memory). `alignment` is a power of two. kOutOfMemory leaves everything as it was.
+  virtual Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept = 0;
+  virtual void deallocate(const Block& block, const Stream& stream) noexcept = 0;
+
+  virtual void record_stream(const Block&, const Stream&) noexcept {}
+
+  // Returns to upstream what is cached and not in use. Caches of other threads are handed over at their next call.
+  virtual void empty_cache() noexcept {}
+
+  // Exact with one thread. With more, peaks of `requested` and `active` are exact to within kPeakSlack per thread.
+  virtual MemoryStats stats() const = 0;
+  virtual void reset_peak_stats() noexcept = 0;
+
+  static constexpr int64_t kPeakSlack = 64 << 10;  // bytes
+};
+
+}  // namespace vellum
+
+#endif  // VELLUM_ALLOCATOR_ALLOCATOR_H_

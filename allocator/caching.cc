@@ -1,0 +1,187 @@
+#include "vellum/allocator/caching.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "vellum/allocator/poison.h"
+#include "vellum/allocator/request.h"
+#include "vellum/allocator/size_classes.h"
+
+namespace vellum {
+
+using internal::BlockRecord;
+using internal::HeapRequest;
+using internal::ThreadCache;
+using internal::ThreadCaches;
+
+namespace {
+
+constexpr uint32_t kNoClass = internal::kNumClasses;  // belongs to the heap, not to a thread
+
+[[noreturn, gnu::cold, gnu::noinline]] void die_of_double_free(const Block& block) {
+  std::fprintf(stderr, "vellum: CachingAllocator::deallocate: block %p of %zu bytes is not in use (freed twice?)\n",
+               block.data, block.bytes);
+  std::abort();
+}
+
+bool is_cacheable(const HeapRequest& request) {
+  return request.bytes <= internal::kMaxClassBytes && request.stream.handle == 0;
+}
+
+}  // namespace
+
+CachingAllocator::CachingAllocator(std::unique_ptr<Allocator> upstream, CachingOptions options)
+    : options_(options), heap_(std::move(upstream), options.host_accessible), caches_(heap_) {}
+
+Status CachingAllocator::allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept {
+  if (bytes - 1 < internal::kMaxClassBytes && alignment == kDefaultAlignment && stream.handle == 0) [[likely]] {
+    ThreadCache* cache = caches_.find_fast();
+    if (cache && cache->epoch == caches_.epoch()) [[likely]] {
+      if (BlockRecord* record = cache->pop(internal::size_class(bytes))) [[likely]] {
+        hand_out(*cache, record, bytes, out);
+        return ok_status();
+      }
+    }
+  }
+  return allocate_slow(bytes, alignment, stream, out);
+}
+
+void CachingAllocator::deallocate(const Block& block, const Stream&) noexcept {
+  auto* record = static_cast<BlockRecord*>(block.handle);
+  ThreadCache* cache = caches_.find_fast();
+  if (!record || !cache || record->owner != cache) [[unlikely]]
+    return deallocate_slow(block);
+  take_back(*cache, record, block.bytes);
+  cache->push(record);
+  limit(*cache);
+}
+
+inline void CachingAllocator::limit(ThreadCache& cache) noexcept {
+  if (cache.bytes() > options_.thread_cache_bytes) [[unlikely]]
+    heap_.give(cache.detach_half());
+}
+
+inline void CachingAllocator::hand_out(ThreadCache& cache, BlockRecord* record, size_t bytes, Block* out) noexcept {
+  record->live = true;
+  cache.requested.increase(static_cast<int64_t>(bytes));
+  cache.active.increase(static_cast<int64_t>(record->bytes));
+  cache.allocations.add(1);
+  if (options_.host_accessible) internal::unpoison(record->data, bytes);
+  *out = {record->data, bytes, record};
+}
+
+inline void CachingAllocator::take_back(ThreadCache& cache, BlockRecord* record, size_t bytes) noexcept {
+  if (!record->live) [[unlikely]]
+    die_of_double_free({record->data, bytes, record});
+  record->live = false;
+  cache.requested.decrease(static_cast<int64_t>(bytes));
+  cache.active.decrease(static_cast<int64_t>(record->bytes));
+  cache.frees.add(1);
+  if (options_.host_accessible) internal::poison(record->data, record->bytes);
+}
+
+Status CachingAllocator::allocate_slow(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept try {
+  if (const Status status = internal::check_request(bytes, alignment); !status.ok()) return status;
+  ThreadCaches::Use cache(caches_);
+  follow_empty_cache(*cache);
+  if (bytes == 0) {
+    cache->allocations.add(1);
+    *out = {};
+    return ok_status();
+  }
+  const HeapRequest request{internal::rounded_bytes(bytes), std::max(alignment, kDefaultAlignment), stream};
+  BlockRecord* record = pop(*cache, request);
+  if (!record) {
+    if (const Status status = fetch(*cache, request, &record); !status.ok()) return status;
+    record->owner = is_cacheable(request) ? &*cache : nullptr;
+    record->size_class = is_cacheable(request) ? internal::size_class(request.bytes) : kNoClass;
+  }
+  hand_out(*cache, record, bytes, out);
+  return ok_status();
+} catch (const std::bad_alloc&) {
+  return {StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
+}
+
+// A block of the thread's own, if it has one that is aligned as asked.
+BlockRecord* CachingAllocator::pop(ThreadCache& cache, const HeapRequest& request) noexcept {
+  if (!is_cacheable(request)) return nullptr;
+  const uint32_t size_class = internal::size_class(request.bytes);
+  if (!cache.peek(size_class)) collect_remote(cache);
+  const BlockRecord* first = cache.peek(size_class);
+  const bool fits = first && reinterpret_cast<uintptr_t>(first->data) % request.alignment == 0;
+  return fits ? cache.pop(size_class) : nullptr;
+}
+
+void CachingAllocator::collect_remote(ThreadCache& cache) noexcept {
+  BlockRecord* list = cache.take_remote();
+  while (BlockRecord* record = list) {
+    list = record->next;
+    cache.push(record);
+  }
+  limit(cache);
+}
+
+Status CachingAllocator::fetch(ThreadCache& cache, const HeapRequest& request, BlockRecord** out) noexcept {
+  if ((*out = heap_.take(request))) return ok_status();
+  if (caches_.drain_remotes() && (*out = heap_.take(request))) return ok_status();
+  const Status status = heap_.grow(request, false, out);
+  return status.code == StatusCode::kOutOfMemory ? fetch_under_pressure(cache, request, out) : status;
+}
+
+Status CachingAllocator::fetch_under_pressure(ThreadCache& cache, const HeapRequest& request,
+                                              BlockRecord** out) noexcept {
+  caches_.hand_over(cache);
+  caches_.drain_remotes();
+  if ((*out = heap_.take(request))) return ok_status();
+  empty_cache();
+  if (const Status status = heap_.grow(request, false, out); status.code != StatusCode::kOutOfMemory) return status;
+  return heap_.grow(request, true, out);
+}
+
+void CachingAllocator::follow_empty_cache(ThreadCache& cache) noexcept {
+  const uint64_t epoch = caches_.epoch();
+  if (cache.epoch == epoch) return;
+  cache.epoch = epoch;
+  caches_.hand_over(cache);
+  heap_.release_free_segments();
+}
+
+void CachingAllocator::empty_cache() noexcept {
+  caches_.next_epoch();
+  if (ThreadCache* cache = caches_.find()) follow_empty_cache(*cache);
+  caches_.drain_remotes();
+  heap_.release_free_segments();
+}
+
+void CachingAllocator::deallocate_slow(const Block& block) noexcept {
+  ThreadCaches::Use cache(caches_);
+  auto* record = static_cast<BlockRecord*>(block.handle);
+  if (!record) {
+    cache->frees.add(1);
+    return;
+  }
+  // Read before the block is given away: its owner may hand it out again at once.
+  ThreadCache* owner = record->owner;
+  take_back(*cache, record, block.bytes);
+  if (!owner) return heap_.give(record);
+  if (owner != &*cache) return owner->push_remote(record);
+  cache->push(record);
+  limit(*cache);
+}
+
+MemoryStats CachingAllocator::stats() const {
+  MemoryStats stats;
+  caches_.add_stats(&stats);
+  heap_.add_stats(&stats);
+  return stats;
+}
+
+void CachingAllocator::reset_peak_stats() noexcept {
+  caches_.reset_peak_stats();
+  heap_.reset_peak_stats();
+}
+
+}  // namespace vellum

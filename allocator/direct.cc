@@ -1,0 +1,64 @@
+#include "vellum/allocator/direct.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "vellum/allocator/request.h"
+#include "vellum/allocator/size_classes.h"
+
+namespace vellum {
+
+DirectAllocator::DirectAllocator(Device device) : device_(device), api_(device_api(device.type)) {}
+
+Status DirectAllocator::ask_device(size_t occupied, size_t alignment, void** data) noexcept {
+  const Status status = api_.allocate(device_.index, occupied, alignment, data);
+  if (!status.ok() || *data || api_.shape_only) return status;
+  return {StatusCode::kDeviceError, "the device reported success but gave no memory"};
+}
+
+Status DirectAllocator::allocate(size_t bytes, size_t alignment, const Stream&, Block* out) noexcept {
+  if (const Status status = internal::check_request(bytes, alignment); !status.ok()) return status;
+  alignment = std::max(alignment, bytes >= kHugePage ? kHugePage : kDefaultAlignment);
+  const size_t occupied = internal::round_up(bytes, alignment);
+  void* data = nullptr;
+  if (bytes > 0)
+    if (const Status status = ask_device(occupied, alignment, &data); !status.ok()) return status;
+
+  // The handle carries what the block occupies, which the device wants back and the block does not tell.
+  *out = {data, bytes, std::bit_cast<void*>(occupied)};
+  std::lock_guard lock(mutex_);
+  ++stats_.allocations;
+  if (bytes == 0) return ok_status();
+  ++stats_.upstream_allocations;
+  internal::increase(stats_.requested, static_cast<int64_t>(bytes));
+  internal::increase(stats_.active, static_cast<int64_t>(occupied));
+  internal::increase(stats_.reserved, static_cast<int64_t>(occupied));
+  return ok_status();
+}
+
+void DirectAllocator::deallocate(const Block& block, const Stream&) noexcept {
+  const auto occupied = std::bit_cast<size_t>(block.handle);
+  {
+    std::lock_guard lock(mutex_);
+    ++stats_.frees;
+    if (occupied == 0) return;
+    ++stats_.upstream_frees;
+    internal::decrease(stats_.requested, static_cast<int64_t>(block.bytes));
+    internal::decrease(stats_.active, static_cast<int64_t>(occupied));
+    internal::decrease(stats_.reserved, static_cast<int64_t>(occupied));
+  }
+  // A fault here is sticky on the device and surfaces at the next synchronize.
+  if (block.data) (void)api_.deallocate(device_.index, block.data, occupied);
+}
+
+MemoryStats DirectAllocator::stats() const {
+  std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void DirectAllocator::reset_peak_stats() noexcept {
+  std::lock_guard lock(mutex_);
+  for (MemoryStat* stat : {&stats_.requested, &stats_.active, &stats_.reserved}) stat->peak = stat->current;
+}
+
+}  // namespace vellum

@@ -1,0 +1,131 @@
+#include "vellum/allocator/memory.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "vellum/allocator/direct.h"
+#include "vellum/allocator/strategy.h"
+#include "vellum/device/device_api.h"
+#include "vellum/device/error.h"
+
+namespace vellum {
+namespace {
+
+constexpr int kMaxDeviceIndices = 256;
+
+// Of each device. Plain zeros, so that no initialization order matters.
+constinit std::atomic<Allocator*> allocators[kMaxDeviceTypes][kMaxDeviceIndices] = {};
+
+std::mutex& making() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+// Keeps an allocator for ever, also after another has taken its place: blocks and references may outlive any order
+// of static destruction.
+Allocator* keep(std::unique_ptr<Allocator> allocator) {
+  static auto& kept = *new std::vector<std::unique_ptr<Allocator>>;
+  kept.push_back(std::move(allocator));
+  return kept.back().get();
+}
+
+std::unique_ptr<Allocator> default_allocator(Device device) {
+  if (device_api(device.type).shape_only) return std::make_unique<DirectAllocator>(device);
+  const char* chosen = std::getenv("VELLUM_ALLOCATOR");
+  if (chosen && *chosen) try {
+      return make_strategy(chosen, device);
+    } catch (const InvalidArgumentError& error) {
+      throw_error<InvalidArgumentError>("VELLUM_ALLOCATOR: ", error.what());
+    }
+  return make_strategy("caching", device);
+}
+
+std::atomic<Allocator*>& slot(Device device) {
+  const int count = device_api(device.type).device_count();
+  if (device.index >= count)
+    throw_error<DeviceError>("device ", device, " does not exist: there are ", count, " of its type");
+  return allocators[device.type.id][device.index];
+}
+
+[[gnu::noinline]] Allocator& make_allocator(Device device) {
+  std::atomic<Allocator*>& entry = slot(device);
+  std::lock_guard lock(making());
+  if (Allocator* made = entry.load(std::memory_order_acquire)) return *made;
+  Allocator* made = keep(default_allocator(device));
+  entry.store(made, std::memory_order_release);
+  return *made;
+}
+
+std::string human(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; (value >= 1024 || value <= -1024) && unit < 4; ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, kUnits[unit]);
+  return text;
+}
+
+std::string row(const char* label, const MemoryStat& stat) {
+  char line[128];
+  std::snprintf(line, sizeof line, "%-10s %14s %14s %14s %14s\n", label, human(stat.current).c_str(),
+                human(stat.peak).c_str(), human(stat.allocated).c_str(), human(stat.freed).c_str());
+  return line;
+}
+
+std::string count_row(const char* label, int64_t allocations, int64_t frees) {
+  char line[128];
+  std::snprintf(line, sizeof line, "%-10s %14lld %14s %14lld %14lld\n", label,
+                static_cast<long long>(allocations - frees), "", static_cast<long long>(allocations),
+                static_cast<long long>(frees));
+  return line;
+}
+
+}  // namespace
+
+Allocator& allocator(Device device) {
+  if (device.type.id < kMaxDeviceTypes) [[likely]]
+    if (Allocator* made = allocators[device.type.id][device.index].load(std::memory_order_acquire)) [[likely]]
+      return *made;
+  return make_allocator(device);
+}
+
+void set_allocator(Device device, std::unique_ptr<Allocator> allocator) {
+  if (!allocator) throw_error<InvalidArgumentError>("set_allocator: the allocator for ", device, " is null");
+  std::atomic<Allocator*>& entry = slot(device);
+  std::lock_guard lock(making());
+  if (Allocator* old = entry.load(std::memory_order_acquire)) {
+    const int64_t live = old->stats().active.current;
+    if (live != 0)
+      throw_error<InvalidArgumentError>("set_allocator: ", device, " has ", live, " bytes in use from the '",
+                                        old->name(), "' allocator; choose the allocator before making tensors");
+    old->empty_cache();
+  }
+  entry.store(keep(std::move(allocator)), std::memory_order_release);
+}
+
+int64_t memory_allocated(Device device) { return memory_stats(device).active.current; }
+int64_t memory_reserved(Device device) { return memory_stats(device).reserved.current; }
+int64_t max_memory_allocated(Device device) { return memory_stats(device).active.peak; }
+int64_t max_memory_reserved(Device device) { return memory_stats(device).reserved.peak; }
+MemoryStats memory_stats(Device device) { return allocator(device).stats(); }
+void reset_peak_memory_stats(Device device) { allocator(device).reset_peak_stats(); }
+void empty_cache(Device device) { allocator(device).empty_cache(); }
+
+std::string memory_summary(Device device) {
+  const Allocator& source = allocator(device);
+  const MemoryStats stats = source.stats();
+  char header[128];
+  std::snprintf(header, sizeof header, "%-10s %14s %14s %14s %14s\n", "", "current", "peak", "allocated", "freed");
+  return str_cat("Memory of ", device, ", '", source.name(), "' allocator\n", header, row("requested", stats.requested),
+                 row("active", stats.active), row("reserved", stats.reserved), row("split", stats.split),
+                 count_row("blocks", stats.allocations, stats.frees),
+                 count_row("segments", stats.upstream_allocations, stats.upstream_frees), "largest free block ",
+                 human(stats.largest_free), ", cached ", human(stats.reserved.current - stats.active.current), "\n");
+}
+
+}  // namespace vellum

@@ -1,0 +1,37 @@
+#ifndef VELLUM_ALLOCATOR_MEMORY_H_
+#define VELLUM_ALLOCATOR_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "vellum/allocator/allocator.h"
+#include "vellum/device/device.h"
+
+namespace vellum {
+
+// The allocator that serves a device: the one that was set, else the default strategy over the device's own memory.
+// Made at first use and never destroyed. Throws DeviceError when the device has no backend.
+Allocator& allocator(Device device);
+
+// Chooses the allocator of a device. Throws InvalidArgumentError when that device's memory is already in use.
+void set_allocator(Device device, std::unique_ptr<Allocator> allocator);
+
+// Bytes of live blocks (after rounding), of memory held from the device, and the highest number of live bytes since
+// the last reset. As in PyTorch, `memory_allocated` counts what blocks occupy, not what was asked for.
+int64_t memory_allocated(Device device = {});
+int64_t memory_reserved(Device device = {});
+int64_t max_memory_allocated(Device device = {});
+int64_t max_memory_reserved(Device device = {});
+MemoryStats memory_stats(Device device = {});
+void reset_peak_memory_stats(Device device = {});
+
+// Returns all cached memory to the device. Memory in use stays.
+void empty_cache(Device device = {});
+
+// A table of the statistics for people to read.
+std::string memory_summary(Device device = {});
+
+}  // namespace vellum
+
+#endif  // VELLUM_ALLOCATOR_MEMORY_H_

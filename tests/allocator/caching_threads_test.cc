@@ -1,0 +1,152 @@
+#include <barrier>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "vellum/tests/allocator/caching_fixture.h"
+
+namespace vellum::testing {
+namespace {
+
+TEST_F(CachingTest, ABlockFreedElsewhereReturnsToItsThread) {
+  const Block block = allocate(1000);
+  std::thread([&] {
+    free(block);
+    const Block other = allocate(1000);
+    EXPECT_NE(other.data, block.data);
+    free(other);
+  }).join();
+  const Block again = allocate(1000);
+  EXPECT_EQ(again.data, block.data);
+  free(again);
+}
+
+TEST_F(CachingTest, AnEndedThreadLeavesItsMemoryToOthers) {
+  void* data = nullptr;
+  std::thread([&] {
+    const Block block = allocate(kMiB);
+    data = block.data;
+    free(block);
+  }).join();
+  EXPECT_EQ(stats().largest_free, 2 * kMiB);  // merged, so the thread's cache is empty
+  const Block block = allocate(kMiB);
+  EXPECT_EQ(block.data, data);
+  free(block);
+}
+
+TEST_F(CachingTest, ABlockOutlivesItsThread) {
+  Block block;
+  std::thread([&] { block = allocate(kMiB); }).join();
+  static_cast<char*>(block.data)[0] = 1;
+  free(block);
+  // Found before upstream is asked for more.
+  const Block a = allocate(kMiB), b = allocate(kMiB);
+  EXPECT_EQ(upstream_.calls, 1);
+  free(a);
+  free(b);
+}
+
+TEST_F(CachingTest, ALaterThreadMayTakeOverTheCacheOfAnEndedOne) {
+  Block block;
+  std::thread([&] { block = allocate(1000); }).join();
+  std::thread([&] {
+    free(allocate(5000));
+    free(block);
+    EXPECT_EQ(allocate(1000).data, block.data);
+    free(block);
+  }).join();
+  caching_->empty_cache();
+  EXPECT_EQ(stats().reserved.current, 0);
+}
+
+TEST_F(CachingTest, EmptyCacheReachesAnotherThreadAtItsNextAllocation) {
+  std::barrier turn(2);
+  std::thread other([&] {
+    free(allocate(kMiB));
+    turn.arrive_and_wait();  // main empties the cache
+    turn.arrive_and_wait();
+    free(allocate(0));
+    turn.arrive_and_wait();  // main looks
+    turn.arrive_and_wait();
+  });
+  turn.arrive_and_wait();
+  caching_->empty_cache();
+  EXPECT_EQ(stats().reserved.current, 2 * kMiB);
+  turn.arrive_and_wait();
+  turn.arrive_and_wait();
+  EXPECT_EQ(stats().reserved.current, 0);
+  turn.arrive_and_wait();
+  other.join();
+}
+
+TEST_F(CachingTest, AThreadThatEntersAfterEmptyCacheReturnsNothing) {
+  caching_->empty_cache();
+  free(allocate(5 * kMiB));
+  std::thread([&] { free(allocate(100)); }).join();
+  EXPECT_EQ(upstream_.live_bytes, 22 * kMiB);
+}
+
+struct FreesAtThreadEnd {
+  CachingAllocator* allocator = nullptr;
+  Block block;
+  ~FreesAtThreadEnd() {
+    if (!allocator) return;
+    allocator->deallocate(block, {});
+    Block last;
+    EXPECT_TRUE(allocator->allocate(200, 64, {}, &last).ok());
+    allocator->deallocate(last, {});
+  }
+};
+
+TEST_F(CachingTest, DestructorsOfThreadLocalsMayAllocateAndFree) {
+  std::thread([&] {
+    thread_local FreesAtThreadEnd late;  // made before the thread's cache, so destroyed after it
+    late.block = allocate(1000);
+    late.allocator = &*caching_;
+  }).join();
+  EXPECT_EQ(stats().active.current, 0);
+  EXPECT_EQ(stats().frees, 2);
+  caching_->empty_cache();
+  EXPECT_EQ(stats().reserved.current, 0);
+}
+
+TEST_F(CachingTest, AThreadMayOutliveAnAllocatorItUsed) {
+  std::barrier turn(2);
+  std::thread other([&] {
+    free(allocate(1000));
+    turn.arrive_and_wait();  // main replaces the allocator
+    turn.arrive_and_wait();
+    free(allocate(1000));
+  });
+  turn.arrive_and_wait();
+  create({});
+  turn.arrive_and_wait();
+  other.join();
+  EXPECT_EQ(stats().allocations, 1);
+}
+
+TEST(CachingInstances, ManyMayBeUsedByOneThread) {
+  constexpr int kInstances = 100;
+  FakeUpstream::Counts counts;
+  {
+    std::vector<std::unique_ptr<CachingAllocator>> all;
+    std::vector<Block> blocks(kInstances);
+    for (int i = 0; i < kInstances; ++i)
+      all.push_back(std::make_unique<CachingAllocator>(std::make_unique<FakeUpstream>(&counts)));
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < kInstances; ++i) ASSERT_TRUE(all[i]->allocate(100, 64, {}, &blocks[i]).ok());
+      for (int i = kInstances; i-- > 0;) all[i]->deallocate(blocks[i], {});
+      if (round == 1) all[50] = std::make_unique<CachingAllocator>(std::make_unique<FakeUpstream>(&counts));
+    }
+    EXPECT_EQ(all[0]->stats().upstream_allocations, 1);
+    EXPECT_EQ(all[0]->stats().allocations, 3);
+    EXPECT_EQ(all[50]->stats().allocations, 1);
+  }
+  EXPECT_EQ(counts.live_blocks, 0);
+  EXPECT_EQ(counts.faults, 0);
+}
+
+}  // namespace
+}  // namespace vellum::testing
