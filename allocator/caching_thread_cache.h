@@ -135,10 +135,11 @@ class ThreadCaches {
  private:
   ThreadCache* acquire();
 
-  const uint64_t instance_;
+  // What every allocation reads, apart from what others write.
+  alignas(64) const uint64_t instance_;
   std::atomic<uint64_t> epoch_{0};
   CachingHeap& heap_;
-  SharedPeaks peaks_;
+  alignas(64) SharedPeaks peaks_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<ThreadCache>> all_;
   std::vector<ThreadCache*> idle_;
