@@ -33,14 +33,17 @@ Allocator* keep(std::unique_ptr<Allocator> allocator) {
   return kept.back().get();
 }
 
+std::unique_ptr<Allocator> allocator_by_environment(const char* name, Device device) {
+  try {
+    return make_strategy(name, device);
+  } catch (const InvalidArgumentError& error) {
+    throw_error<InvalidArgumentError>("VELLUM_ALLOCATOR: ", error.what());
+  }
+}
+
 std::unique_ptr<Allocator> default_allocator(Device device) {
   if (device_api(device.type).shape_only) return std::make_unique<DirectAllocator>(device);
-  const char* chosen = std::getenv("VELLUM_ALLOCATOR");
-  if (chosen && *chosen) try {
-      return make_strategy(chosen, device);
-    } catch (const InvalidArgumentError& error) {
-      throw_error<InvalidArgumentError>("VELLUM_ALLOCATOR: ", error.what());
-    }
+  if (const char* name = std::getenv("VELLUM_ALLOCATOR"); name && *name) return allocator_by_environment(name, device);
   return make_strategy("caching", device);
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
-#include <thread>
+#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -192,6 +192,31 @@ TEST_F(CachingTest, ABlockIsReusedOnItsOwnStreamOnly) {
     free(other, 2);
     free(default_stream);
   }
+}
+
+// Gives out no memory, as a device that only knows shapes does.
+class NoMemory final : public Allocator {
+ public:
+  std::string_view name() const override { return "no memory"; }
+  Status allocate(size_t bytes, size_t, const Stream&, Block* out) noexcept override {
+    *out = {nullptr, bytes, nullptr};
+    return ok_status();
+  }
+  void deallocate(const Block&, const Stream&) noexcept override {}
+  MemoryStats stats() const override { return {}; }
+  void reset_peak_stats() noexcept override {}
+};
+
+TEST(CachingOverNoMemory, CountsAsOverAnyOther) {
+  CachingAllocator caching(std::make_unique<NoMemory>(), {.host_accessible = false});
+  std::vector<Block> blocks(40);
+  size_t bytes = 0;
+  for (Block& block : blocks) ASSERT_TRUE(caching.allocate(bytes += 200000, 4096, {}, &block).ok());
+  for (const Block& block : blocks) EXPECT_EQ(block.data, nullptr);
+  for (const Block& block : blocks) caching.deallocate(block, {});
+  EXPECT_EQ(caching.stats().requested.peak, 200000 * 40 * 41 / 2);
+  caching.empty_cache();
+  EXPECT_EQ(caching.stats().reserved.current, 0);
 }
 
 using CachingDeathTest = CachingTest;
