@@ -1,0 +1,143 @@
+#include "vellum/autograd/node.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <thread>
+
+#include "vellum/device/object_pool.h"
+#include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/invoke.h"
+#include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/ops/ops.h"
+
+namespace vellum::autograd {
+namespace {
+
+using internal::TensorImpl;
+
+constinit thread_local uint64_t next_sequence = 0;
+
+// Nodes without references that wait for the outermost release on this thread.
+struct DisposeQueue {
+  Node* head = nullptr;
+  bool draining = false;
+};
+constinit thread_local DisposeQueue tls_disposed;
+
+bool grad_mode() { return thread_state().mode & kModeGrad; }
+
+// Nobody else can see the values, and they lie row by row.
+bool is_exclusive(const Tensor& t) {
+  const TensorImpl& impl = t.impl();
+  return t.use_count() == 1 && impl.storage->use_count() == 1 && impl.is_contiguous() && !impl.base;
+}
+
+}  // namespace
+
+Edge::Edge(Node* node, uint32_t input_nr) : node_(node), input_nr_(input_nr) {
+  if (node->kind() == Node::Kind::kAccumulate) static_cast<AccumulateGrad*>(node)->leaf()->retain();
+  else node->retain();
+}
+
+void Edge::reset() {
+  if (!node_) return;
+  if (node_->kind() == Node::Kind::kAccumulate) static_cast<AccumulateGrad*>(node_)->leaf()->release();
+  else node_->release();
+  node_ = nullptr;
+}
+
+Node::Node(Kind kind)
+    : sequence_(kind == Kind::kAccumulate ? std::numeric_limits<uint64_t>::max() : next_sequence++), kind_(kind) {}
+
+void Node::dispose() noexcept {
+  DisposeQueue& queue = tls_disposed;
+  next_disposed_ = queue.head;
+  queue.head = this;
+  if (queue.draining) return;
+  queue.draining = true;
+  while (Node* node = queue.head) {
+    queue.head = node->next_disposed_;
+    node->destroy();
+  }
+  queue.draining = false;
+}
+
+void Node::add_retained(TensorImpl* t) {
+  if (!retained_) retained_ = std::make_unique<std::vector<TensorImpl*>>();
+  retained_->push_back(t);
+}
+
+void Node::remove_retained(TensorImpl* t) {
+  if (retained_) std::erase(*retained_, t);
+}
+
+AccumulateGrad* AccumulateGrad::create(TensorImpl* leaf) {
+  return new (internal::pool_allocate(sizeof(AccumulateGrad))) AccumulateGrad(leaf);
+}
+
+void AccumulateGrad::destroy() noexcept {
+  this->~AccumulateGrad();
+  internal::pool_deallocate(this, sizeof(AccumulateGrad));
+}
+
+void AccumulateGrad::apply(std::span<Tensor> cotangents, std::span<Tensor>) {
+  Tensor gradient = std::move(cotangents[0]);
+  // Threads may run backward into one leaf at the same time.
+  while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  struct Release {
+    std::atomic_flag& flag;
+    ~Release() { flag.clear(std::memory_order_release); }
+  } release{busy_};
+  Tensor& grad = state_of(*leaf_).grad;
+  if (grad.defined()) {
+    if (grad_mode()) grad = add(grad, gradient);
+    else grad.add_(gradient);
+  } else {
+    // Steals the buffer where nobody else holds it.
+    const bool steal = grad_mode() ? gradient.use_count() == 1 : is_exclusive(gradient);
+    grad = steal ? std::move(gradient) : gradient.clone();
+  }
+}
+
+TensorState::~TensorState() {
+  if (retaining_node) retaining_node->remove_retained(owner);
+  if (!accumulate) return;
+  accumulate->forget_leaf();
+  accumulate->release();
+}
+
+TensorState& state_of(TensorImpl& t) {
+  if (!t.autograd) t.autograd = std::make_unique<TensorState>(&t);
+  return static_cast<TensorState&>(*t.autograd);
+}
+
+void set_history(TensorImpl& t, Node* node, uint32_t output_nr) {
+  TensorState* state = state_or_null(t);
+  if (state && state->retaining_node) {
+    state->retaining_node->remove_retained(&t);
+    state->retaining_node = nullptr;
+  }
+  if (node) node->retain();
+  internal::GraphNode* old = std::exchange(t.grad_fn, node);
+  t.output_nr = output_nr;
+  t.view_version = t.storage->version();
+  if (old) old->release();
+  if (!state || !node) return;
+  if (state->retains_grad) {
+    node->add_retained(&t);
+    state->retaining_node = node;
+  }
+}
+
+void accumulate(Tensor& into, Tensor from) {
+  if (!into.defined()) {
+    into = std::move(from);
+  } else if (!grad_mode() && is_exclusive(into) && into.dtype() == from.dtype()) {
+    into.add_(from);
+  } else {
+    into = add(into, from);
+  }
+}
+
+}  // namespace vellum::autograd

@@ -1,0 +1,327 @@
+#include "vellum/device/error.h"
+#include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/invoke.h"
+#include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/internal/resolve.h"
+#include "vellum/tensor/op_def.h"
+#include "vellum/tensor/recorder.h"
+
+namespace vellum {
+namespace {
+
+using internal::TensorImpl;
+
+std::string describe(Inputs inputs) {
+  std::string text;
+  for (const Tensor* t : inputs) {
+    text += text.empty() ? "" : ", ";
+    text += t->defined() ? str_cat(t->dtype(), t->shape(), "@", t->device()) : "undefined";
+  }
+  return text;
+}
+
+void check_inputs(const OpDef& def, Inputs inputs) {
+  if (def.inputs != kVariadic && static_cast<int>(inputs.size()) != def.inputs)
+    throw_error<InvalidArgumentError>(def.name, ": takes ", int{def.inputs}, " operands, ", inputs.size(), " given");
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i]->defined() && !(i < 8 && def.optional_inputs >> i & 1))
+      throw_error<InvalidArgumentError>(def.name, ": operand ", i, " is undefined");
+}
+
+// The device of the call. CPU scalars may meet tensors of any device.
+Device common_device(const OpDef& def, Inputs inputs) {
+  const Tensor* chosen = nullptr;
+  for (const Tensor* t : inputs) {
+    if (!t->defined()) continue;
+    if (!chosen || (chosen->dim() == 0 && chosen->device().type == kCPU)) {
+      if (!chosen || t->dim() > 0 || t->device() != chosen->device()) chosen = t;
+    }
+  }
+  const Device device = chosen->device();
+  for (const Tensor* t : inputs) {
+    if (!t->defined() || t->device() == device) continue;
+    if (t->dim() == 0 && t->device().type == kCPU) continue;
+    throw_error<DeviceError>(def.name, ": operands are on different devices (", describe(inputs), "); move them with to(",
+                             device, ")");
+  }
+  return device;
+}
+
+bool any_needs_grad(Inputs inputs) {
+  for (const Tensor* t : inputs)
+    if (const TensorImpl* impl = t->impl_or_null(); impl && impl->needs_grad()) return true;
+  return false;
+}
+
+// Whether this call makes a node.
+bool should_record(const OpDef& def, Inputs inputs) {
+  return (thread_state().mode & kModeGrad) && def.vjp && hooks().recorder && any_needs_grad(inputs);
+}
+
+DTypes dtypes_of(const OpCall& call) { return call.op.dtypes ? call.op.dtypes(call) : dtype_rules::promote(call); }
+
+// Output shapes; elementwise operators broadcast what they read.
+Inference infer(const OpCall& call, DTypes types) {
+  Inference inference(call, types);
+  if (call.op.infer) {
+    call.op.infer(inference);
+    return inference;
+  }
+  const size_t first = call.op.overwrites && call.inputs.size() > 1 ? 1 : 0;
+  Dims shape = call.inputs[first]->shape();
+  for (size_t i = first + 1; i < call.inputs.size(); ++i)
+    shape = broadcast_shapes(call.op.name.data(), shape, call.inputs[i]->shape());
+  inference.add_output(shape);
+  return inference;
+}
+
+template <typename List>
+void make_views(const OpDef& def, const Tensor& source, const Inference& inference, List& views) {
+  for (const OutputSpec& spec : inference.outputs)
+    views.push_back(internal::make_view(source, spec.shape, spec.strides, spec.offset, spec.dtype,
+                                        def.outputs == kVariadic));
+}
+
+// Same start, dtype and strides: an elementwise kernel may read it while it writes.
+bool is_same_window(const TensorImpl& a, const TensorImpl& b) {
+  if (a.data != b.data || a.dtype != b.dtype || a.rank != b.rank) return false;
+  for (int i = 0; i < a.rank; ++i)
+    if (a.sizes[i] != b.sizes[i] || (a.sizes[i] > 1 && a.strides[i] != b.strides[i])) return false;
+  return true;
+}
+
+bool is_loop(const OpDef& def) { return def.kind == OpKind::kElementwise || def.kind == OpKind::kReduction; }
+
+// Whether the result must be computed aside before it is copied into `out`.
+bool needs_detour(const OpDef& def, const Tensor& out, const OutputSpec& spec, Inputs inputs) {
+  if (out.dtype() != spec.dtype) return true;
+  if (!is_loop(def) && !out.is_contiguous()) return true;
+  for (size_t i = def.overwrites ? 1 : 0; i < inputs.size(); ++i) {
+    const TensorImpl* impl = inputs[i]->impl_or_null();
+    if (!impl || impl->storage != out.impl().storage) continue;
+    if (def.kind != OpKind::kElementwise || !is_same_window(*impl, out.impl())) return true;
+  }
+  return false;
+}
+
+void check_writable(const OpDef& def, const Tensor& out) {
+  const TensorImpl& impl = out.impl();
+  for (int i = 0; i < impl.rank; ++i)
+    if (impl.strides[i] == 0 && impl.sizes[i] > 1)
+      throw_error<InvalidArgumentError>(def.name, ": unsupported operation: several elements of the written-to tensor ",
+                                        impl.dtype, out.shape(),
+                                        " refer to a single memory location; clone() it before writing");
+}
+
+// What a float result may be written into: PyTorch's rule that the category must not fall.
+void check_result_dtype(const OpDef& def, DType result, DType out) {
+  const bool falls = (is_complex(result) && !is_complex(out)) ||
+                     (is_floating(result) && is_integral(out)) || (result != kBool && is_integral(result) && out == kBool);
+  if (falls)
+    throw_error<DTypeError>(def.name, ": result type ", result, " cannot be written into a tensor of ", out,
+                            "; convert the operands or the destination");
+}
+
+// Computes the single output of a call into `out`, aside first where the operands overlap or the dtypes differ.
+void write_through(OpSlot& slot, const OpCall& call, const Inference& inference, Tensor& out,
+                   std::span<const Tensor> by_products) {
+  const OutputSpec& spec = inference.outputs[0];
+  if (!needs_detour(call.op, out, spec, call.inputs)) {
+    internal::invoke(slot, call, inference.dtypes, out.device(), {&out, 1}, by_products);
+    return;
+  }
+  Tensor aside = internal::make_contiguous(spec.shape, spec.dtype, out.device());
+  internal::invoke(slot, call, inference.dtypes, out.device(), {&aside, 1}, by_products);
+  internal::copy_values(out, aside);
+}
+
+struct FastPlan {
+  TensorImpl* impls[kMaxLoopOperands];
+  TensorImpl* shape = nullptr;  // the operand that has the result's shape
+};
+
+// Same device, dtype and row-major shape, or scalars of that dtype: the plan is one loop.
+bool match_fast(const OpDef& def, Inputs inputs, FastPlan* fast) {
+  TensorImpl* first = inputs[0]->impl_or_null();
+  if (!first) return false;
+  fast->shape = first;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TensorImpl* t = inputs[i]->impl_or_null();
+    if (!t || !t->is_contiguous() || t->dtype != first->dtype || t->device != first->device) return false;
+    fast->impls[i] = t;
+    if (t == fast->shape) continue;
+    if (t->rank == 0) continue;
+    if (fast->shape->rank == 0) {
+      fast->shape = t;
+      continue;
+    }
+    if (t->rank != fast->shape->rank) return false;
+    for (int d = 0; d < t->rank; ++d)
+      if (t->sizes[d] != fast->shape->sizes[d]) return false;
+  }
+  return !def.infer && def.cast_inputs == 0xff;
+}
+
+void run_fast(const KernelEntry& kernel, const OpDef& def, const void* attrs, DType compute, TensorImpl& out,
+              const FastPlan& fast, size_t count) {
+  LoopPlan loop;
+  loop.ndim = 1;
+  loop.operands = static_cast<int>(count) + 1;
+  loop.numel = out.numel;
+  loop.reduction = false;
+  loop.reduced = 1;
+  loop.sizes[0] = out.numel;
+  loop.data[0] = out.data;
+  loop.strides[0][0] = static_cast<int64_t>(dtype_size(out.dtype));
+  for (size_t i = 0; i < count; ++i) {
+    const TensorImpl& in = *fast.impls[i];
+    loop.data[i + 1] = in.data;
+    loop.strides[i + 1][0] = in.numel == out.numel ? static_cast<int64_t>(dtype_size(in.dtype)) : 0;
+  }
+  KernelContext context;
+  context.op = &def;
+  context.attrs = attrs;
+  context.loop = &loop;
+  context.compute = compute;
+  TensorArg out_arg;
+  out_arg.dtype = out.dtype;
+  context.outputs = {&out_arg, 1};
+  const Status status = kernel.run(context);
+  if (!status.ok()) [[unlikely]] throw_if_error(status, def.name);
+}
+
+// The common case, elementwise on equal operands, without inference. False when it does not apply.
+bool call_fast(OpSlot& slot, Inputs inputs, const void* attrs, Tensor* result) {
+  const OpDef& def = slot.def();
+  FastPlan fast;
+  if (inputs.size() >= kMaxLoopOperands || !match_fast(def, inputs, &fast)) return false;
+  const DTypes types = def.dtypes ? def.dtypes({def, inputs, attrs}) : DTypes{fast.shape->dtype, fast.shape->dtype};
+  if (types.compute != fast.shape->dtype) return false;
+  const KernelEntry* kernel = slot.kernel(fast.shape->device.type, types.compute);
+  if (!internal::is_native(kernel) || kernel->plan || kernel->workspace) return false;
+  *result = internal::make_contiguous(fast.shape->shape_span(), types.output, fast.shape->device);
+  run_fast(*kernel, def, attrs, types.compute, result->impl(), fast, inputs.size());
+  if (should_record(def, inputs)) hooks().recorder->record(slot, inputs, attrs, {result, 1}, {});
+  return true;
+}
+
+absl::InlinedVector<Tensor, 1> make_by_products(const OpCall& call, const Inference& inference, Device device,
+                                                bool recording) {
+  absl::InlinedVector<Tensor, 1> by_products;
+  if (call.op.by_products == 0) return by_products;
+  const bool wanted = recording && hooks().recorder->saves_for(call.op, call.inputs, call.attrs).any_by_product();
+  for (const OutputSpec& spec : inference.by_products)
+    by_products.push_back(wanted ? internal::make_contiguous(spec.shape, spec.dtype, device) : Tensor());
+  return by_products;
+}
+
+using OutputList = absl::InlinedVector<Tensor, 2>;
+
+OutputList call_composite(const OpCall& call, OpSlot& slot, bool recording) {
+  OutputList outputs(static_cast<size_t>(call.op.outputs));
+  if (!recording) {
+    call.op.composite(call, outputs);
+    return outputs;
+  }
+  {
+    const ModeGuard no_grad(0, kModeGrad);
+    call.op.composite(call, outputs);
+  }
+  hooks().recorder->record(slot, call.inputs, call.attrs, outputs, {});
+  return outputs;
+}
+
+OutputList call_general(OpSlot& slot, Inputs inputs, const void* attrs) {
+  const OpDef& def = slot.def();
+  check_inputs(def, inputs);
+  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name);
+  const OpCall call{def, inputs, attrs};
+  const Device device = common_device(def, inputs);
+  const DTypes types = dtypes_of(call);
+  const bool recording = should_record(def, inputs);
+  if (def.composite && !internal::is_native(slot.kernel(device.type, types.compute)))
+    return call_composite(call, slot, recording);
+  const Inference inference = infer(call, types);
+  OutputList outputs;
+  if (def.kind == OpKind::kView) {
+    make_views(def, *inputs[0], inference, outputs);
+    if (recording) hooks().recorder->record(slot, inputs, attrs, outputs, {});
+    return outputs;
+  }
+  for (const OutputSpec& spec : inference.outputs)
+    outputs.push_back(internal::make_contiguous(spec.shape, spec.dtype, device));
+  const auto by_products = make_by_products(call, inference, device, recording);
+  internal::invoke(slot, call, types, device, outputs, by_products);
+  if (recording) hooks().recorder->record(slot, inputs, attrs, outputs, by_products);
+  return outputs;
+}
+
+}  // namespace
+
+Tensor call(OpSlot& slot, Inputs inputs, const void* attrs) {
+  if (slot.def().kind == OpKind::kElementwise && !(thread_state().mode & kModeHooked)) {
+    Tensor result;
+    if (call_fast(slot, inputs, attrs, &result)) return result;
+  }
+  return std::move(call_general(slot, inputs, attrs)[0]);
+}
+
+std::vector<Tensor> call_all(OpSlot& slot, Inputs inputs, const void* attrs) {
+  OutputList outputs = call_general(slot, inputs, attrs);
+  return {std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end())};
+}
+
+void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs) {
+  const OpDef& def = slot.def();
+  check_inputs(def, inputs);
+  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name);
+  const OpCall call{def, inputs, attrs};
+  const Device device = common_device(def, inputs);
+  if (!out.defined()) throw_error<InvalidArgumentError>(def.name, ": out is undefined; make it with empty()");
+  if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || out.requires_grad()))
+    throw_error<AutogradError>(def.name, ": functions with out= arguments don't support automatic differentiation, but "
+                               "an operand requires grad; use a NoGradGuard or the form without out");
+  if (out.device() != device)
+    throw_error<DeviceError>(def.name, ": out is on ", out.device(), ", the operands on ", device);
+  const Inference inference = infer(call, dtypes_of(call));
+  const OutputSpec& spec = inference.outputs[0];
+  check_result_dtype(def, spec.dtype, out.dtype());
+  if (out.shape() != spec.shape && out.numel() != 0)
+    throw_error<ShapeError>(def.name, ": out has shape ", out.shape(), ", the result ", spec.shape,
+                            "; give one of that shape, or an empty one to be resized");
+  check_writable(def, out);
+  if (out.shape() != spec.shape) internal::resize_empty(out, spec.shape);
+  write_through(slot, call, inference, out, {});
+  out.impl().storage->bump_version(def.name.data());
+}
+
+void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs) {
+  const OpDef& def = slot.def();
+  check_inputs(def, inputs);
+  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name);
+  const OpCall call{def, inputs, attrs};
+  if (const Device device = common_device(def, inputs); self.device() != device)
+    throw_error<DeviceError>(def.name, "_: self is on ", self.device(), ", an operand on ", device);
+  const Inference inference = infer(call, dtypes_of(call));
+  const OutputSpec& spec = inference.outputs[0];
+  const bool fits = def.overwrites ? is_broadcastable_to(spec.shape, self.shape()) : spec.shape == self.shape();
+  if (!fits)
+    throw_error<ShapeError>(def.name, "_: the result has shape ", spec.shape, ", which does not fit self of shape ",
+                            self.shape(), "; use the form that is not in place");
+  if (!def.overwrites) check_result_dtype(def, spec.dtype, self.dtype());
+  check_writable(def, self);
+  const bool recording = should_record(def, inputs);
+  Recorder* recorder = hooks().recorder;
+  if (recorder && (thread_state().mode & kModeGrad)) recorder->check_in_place(def, self, recording);
+  Tensor old_self;
+  absl::InlinedVector<Tensor, 1> by_products;
+  if (recording) {
+    if (recorder->saves_for(def, inputs, attrs).has_input(0)) old_self = internal::cast_copy(self, self.dtype());
+    by_products = make_by_products(call, inference, self.device(), true);
+  }
+  write_through(slot, call, inference, self, by_products);
+  self.impl().storage->bump_version(def.name.data());
+  if (recording) recorder->record_in_place(slot, inputs, attrs, self, old_self, by_products);
+}
+
+}  // namespace vellum

@@ -1,0 +1,33 @@
+#ifndef VELLUM_TENSOR_INTERNAL_MAKE_TENSOR_H_
+#define VELLUM_TENSOR_INTERNAL_MAKE_TENSOR_H_
+
+#include "vellum/tensor/tensor.h"
+
+namespace vellum::internal {
+
+// A fresh row-major tensor with undetermined contents.
+Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device device);
+
+// A tensor with this geometry over a storage, which gets one more reference. No base, no history.
+Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,
+                  DType dtype);
+
+// A view of `source`: an alias that knows its base and how it was made.
+Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,
+                 DType dtype, bool multi_output);
+
+// The same bytes and geometry without history, flags or name.
+Tensor shallow_alias(const Tensor& source);
+
+// Gives a tensor without elements a fresh row-major storage of this shape.
+void resize_empty(Tensor& t, std::span<const int64_t> shape);
+
+// Copies the elements of a row-major tensor into another of the same dtype and size on any device.
+void copy_bytes(const Tensor& to, const Tensor& from);
+
+// Fills in place without recording or version bump, for fresh tensors.
+void fill_fresh(Tensor& t, const Scalar& value);
+
+}  // namespace vellum::internal
+
+#endif  // VELLUM_TENSOR_INTERNAL_MAKE_TENSOR_H_

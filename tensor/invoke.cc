@@ -1,0 +1,223 @@
+#include "vellum/tensor/internal/invoke.h"
+
+#include "absl/container/inlined_vector.h"
+#include "vellum/allocator/memory.h"
+#include "vellum/device/error.h"
+#include "vellum/tensor/generator.h"
+#include "vellum/tensor/internal/loop_plan.h"
+#include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/internal/resolve.h"
+#include "vellum/tensor/ops/attributes.h"
+#include "vellum/tensor/ops/slots.h"
+
+namespace vellum::internal {
+namespace {
+
+using TensorList = absl::InlinedVector<Tensor, 4>;
+
+// Scratch memory for one kernel, given back when it has been enqueued.
+class Workspace {
+ public:
+  Workspace(size_t bytes, const Stream& stream, std::string_view op) : stream_(stream) {
+    if (bytes == 0) return;
+    source_ = &allocator(stream.device);
+    throw_if_error(source_->allocate(bytes, kDefaultAlignment, stream, &block_), op);
+  }
+  ~Workspace() {
+    if (source_) source_->deallocate(block_, stream_);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  void* data() const { return block_.data; }
+
+ private:
+  Stream stream_;
+  Allocator* source_ = nullptr;
+  Block block_;
+};
+
+TensorArg argument(const Tensor& t) {
+  const TensorImpl* impl = t.impl_or_null();
+  if (!impl) return TensorArg{nullptr, nullptr, nullptr, 0, DType::kUndefined, 0, true, false};
+  return TensorArg{impl->data, impl->sizes, impl->strides, impl->numel,
+                   impl->dtype, impl->rank, impl->is_contiguous(), true};
+}
+
+void plan_loop(LoopPlan& plan, const OpCall& call, const Tensor& output, std::span<const Tensor> inputs) {
+  if (call.op.kind == OpKind::kReduction) {
+    plan_reduction(plan, output.impl(), inputs[0].impl(), call.op.reduced_dims(call));
+    return;
+  }
+  const TensorImpl* impls[kMaxLoopOperands];
+  size_t count = 0;
+  for (size_t i = call.op.overwrites ? 1 : 0; i < inputs.size(); ++i) impls[count++] = &inputs[i].impl();
+  plan_elementwise(plan, output.impl(), {impls, count});
+}
+
+void run_kernel(const KernelEntry& kernel, const OpCall& call, DType compute, const RandomState& random,
+                std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Tensor> by_products) {
+  absl::InlinedVector<TensorArg, 4> ins, outs;
+  for (const Tensor& t : inputs) ins.push_back(argument(t));
+  for (const Tensor& t : outputs) outs.push_back(argument(t));
+  for (const Tensor& t : by_products) outs.push_back(argument(t));
+  LoopPlan loop;
+  const bool is_loop = call.op.kind == OpKind::kElementwise || call.op.kind == OpKind::kReduction;
+  if (is_loop) plan_loop(loop, call, outputs[0], inputs);
+  KernelContext context;
+  context.op = &call.op;
+  context.attrs = call.attrs;
+  context.loop = is_loop ? &loop : nullptr;
+  context.inputs = ins;
+  context.outputs = outs;
+  context.compute = compute;
+  context.stream = current_stream(outputs[0].device());
+  context.random = random;
+  context.workspace = nullptr;
+  if (kernel.plan) throw_if_error(kernel.plan(context), call.op.name);
+  context.workspace_bytes = kernel.workspace ? kernel.workspace(context) : 0;
+  const Workspace workspace(context.workspace_bytes, context.stream, call.op.name);
+  context.workspace = workspace.data();
+  const Status status = kernel.run(context);
+  if (!status.ok()) throw_if_error(status, call.op.name);
+}
+
+// The inputs as the kernel wants them: cast, on `device`, row-major where it asks for that.
+TensorList prepare_inputs(const OpCall& call, DType compute, Device device, bool contiguous) {
+  TensorList inputs;
+  inputs.reserve(call.inputs.size());
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    Tensor t = *call.inputs[i];
+    const bool untouched = !t.defined() || (i == 0 && call.op.overwrites);
+    if (!untouched) {
+      const bool cast = i >= 8 || (call.op.cast_inputs >> i & 1);
+      if (cast && t.dtype() != compute) t = cast_copy(t, compute);
+      else if (contiguous && !t.is_contiguous()) t = cast_copy(t, t.dtype());
+      if (t.device() != device) {
+        Tensor moved = make_contiguous(t.impl().shape_span(), t.dtype(), device);
+        copy_bytes(moved, t.is_contiguous() ? t : cast_copy(t, t.dtype()));
+        t = std::move(moved);
+      }
+    }
+    inputs.push_back(std::move(t));
+  }
+  return inputs;
+}
+
+Tensor host_twin(const Tensor& t) {
+  return t.defined() ? make_contiguous(t.impl().shape_span(), t.dtype(), Device(kCPU)) : Tensor();
+}
+
+void to_device_values(const Tensor& to, const Tensor& host) {
+  if (!to.defined()) return;
+  if (to.is_contiguous()) {
+    copy_bytes(to, host);
+    return;
+  }
+  Tensor moved = make_contiguous(to.impl().shape_span(), to.dtype(), to.device());
+  copy_bytes(moved, host);
+  copy_values(to, moved);
+}
+
+// The device's memory laid out row by row on the host, whatever its strides: the storage is copied as it lies.
+Tensor host_copy(const Tensor& t) {
+  if (!t.defined()) return {};
+  if (t.is_contiguous()) {
+    Tensor host = host_twin(t);
+    copy_bytes(host, t);
+    return host;
+  }
+  Storage* bytes = Storage::allocate(t.impl().storage->bytes(), Device(kCPU));
+  const DeviceApi& api = device_api(t.device().type);
+  const Status status = api.copy(t.device().index, bytes->data(), t.impl().storage->data(),
+                                 static_cast<size_t>(bytes->bytes()), CopyKind::kDeviceToHost,
+                                 current_stream(t.device()).handle);
+  Tensor host = make_alias(bytes, t.impl().shape_span(), t.impl().stride_span(), t.storage_offset(), t.dtype());
+  bytes->release();
+  throw_if_error(status, "copy to host");
+  return host;
+}
+
+void invoke_on_host(OpSlot& slot, const OpCall& call, DType compute, const RandomState& random, Device device,
+                    std::span<const Tensor> outputs, std::span<const Tensor> by_products) {
+  if (strict_dispatch())
+    throw_error<NotImplementedError>(call.op.name, ": no kernel for ", compute, " on ", device,
+                                     ", and strict dispatch forbids the host fallback");
+  const KernelEntry& kernel = *slot.kernel(kCPU, compute);
+  TensorList on_host, results, extras;
+  for (const Tensor* t : call.inputs) on_host.push_back(host_copy(*t));
+  for (const Tensor& t : outputs) results.push_back(host_twin(t));
+  for (const Tensor& t : by_products) extras.push_back(host_twin(t));
+  absl::InlinedVector<const Tensor*, 4> borrowed;
+  for (const Tensor& t : on_host) borrowed.push_back(&t);
+  const OpCall host_call{call.op, Inputs(borrowed.data(), borrowed.size()), call.attrs};
+  const TensorList inputs = prepare_inputs(host_call, compute, Device(kCPU), kernel.contiguous_inputs);
+  run_kernel(kernel, host_call, compute, random, inputs, results, extras);
+  for (size_t i = 0; i < outputs.size(); ++i) to_device_values(outputs[i], results[i]);
+  for (size_t i = 0; i < by_products.size(); ++i) to_device_values(by_products[i], extras[i]);
+}
+
+}  // namespace
+
+void invoke(OpSlot& slot, const OpCall& call, DTypes types, Device device, std::span<const Tensor> outputs,
+            std::span<const Tensor> by_products) {
+  const KernelEntry* kernel = slot.kernel(device.type, types.compute);
+  if (kernel == &kShapeOnlyEntry) return;
+  if (kernel == &kMissingEntry)
+    throw_error<NotImplementedError>(call.op.name, ": no kernel for ", types.compute, " on ", device,
+                                     "; convert with to(dtype) or move to another device");
+  RandomState random{};
+  if (call.op.draws) random = default_generator(device).reserve(call.op.draws(call));
+  if (kernel == &kHostFallbackEntry) {
+    invoke_on_host(slot, call, types.compute, random, device, outputs, by_products);
+    return;
+  }
+  const TensorList inputs = prepare_inputs(call, types.compute, device, kernel->contiguous_inputs);
+  run_kernel(*kernel, call, types.compute, random, inputs, outputs, by_products);
+}
+
+void copy_values(const Tensor& to, const Tensor& from) {
+  const CopyAttrs attrs{to.dtype()};
+  const Tensor* inputs[] = {&from};
+  invoke(copy_slot, {copy_slot.def(), inputs, &attrs}, {from.dtype(), to.dtype()}, to.device(), {&to, 1}, {});
+}
+
+Tensor cast_copy(const Tensor& from, DType dtype) {
+  Tensor to = make_contiguous(from.impl().shape_span(), dtype, from.device());
+  copy_values(to, from);
+  return to;
+}
+
+void fill_fresh(Tensor& t, const Scalar& value) {
+  const FillAttrs attrs{value};
+  const Tensor* inputs[] = {&t};
+  invoke(fill_slot, {fill_slot.def(), inputs, &attrs}, {t.dtype(), t.dtype()}, t.device(), {&t, 1}, {});
+}
+
+void copy_bytes(const Tensor& to, const Tensor& from) {
+  const Device destination = to.device(), source = from.device();
+  const DeviceApi& to_api = device_api(destination.type);
+  const DeviceApi& from_api = device_api(source.type);
+  if (to_api.shape_only) return;
+  if (from_api.shape_only)
+    throw_error<DeviceError>("to(", destination, "): a tensor on ", source, " has a shape and a dtype but no values");
+  const size_t bytes = static_cast<size_t>(to.nbytes());
+  if (bytes == 0) return;
+  Status status;
+  if (source == destination || from_api.host_accessible) {
+    const CopyKind kind = source == destination ? CopyKind::kDeviceToDevice : CopyKind::kHostToDevice;
+    status = to_api.copy(destination.index, to.impl().data, from.impl().data, bytes, kind,
+                         current_stream(destination).handle);
+  } else if (to_api.host_accessible) {
+    status = from_api.copy(source.index, to.impl().data, from.impl().data, bytes, CopyKind::kDeviceToHost,
+                           current_stream(source).handle);
+    if (status.ok()) current_stream(source).synchronize();
+  } else {  // two different devices: through the host
+    const Tensor host = make_contiguous(from.impl().shape_span(), from.dtype(), Device(kCPU));
+    copy_bytes(host, from);
+    copy_bytes(to, host);
+    return;
+  }
+  throw_if_error(status, "to(device)");
+}
+
+}  // namespace vellum::internal

@@ -1,0 +1,125 @@
+#include "vellum/device/error.h"
+#include "vellum/device/device_api.h"
+#include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/invoke.h"
+#include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/ops.h"
+#include "vellum/tensor/ops/slots.h"
+#include "vellum/tensor/reference_helpers.h"
+
+namespace vellum {
+namespace {
+
+using reference::Complex;
+
+// What a value becomes in another dtype.
+Complex converted(Complex x, DType to) {
+  if (to == kBool) return x != 0.0 ? 1.0 : 0.0;
+  if (is_integral(to)) return std::trunc(x.real());
+  return is_complex(to) ? x : x.real();
+}
+
+DTypes copy_dtypes(const OpCall& call) { return {call.input(0).dtype(), call.attributes<CopyAttrs>().dtype}; }
+
+constexpr OpDef kCopy{.name = "copy",
+                      .dtypes = copy_dtypes,
+                      .attrs = attrs_type<CopyAttrs>,
+                      .vjp = [](Vjp& v) { v.grad() = v.cotangent(); },
+                      .reference = {.element = [](const Complex* x, const RefCall& call) {
+                        return converted(x[0], call.attributes<CopyAttrs>().dtype);
+                      }}};
+
+DTypes copy_in_place_dtypes(const OpCall& call) { return {call.input(1).dtype(), call.input(0).dtype()}; }
+
+constexpr OpDef kCopyInPlace{.name = "copy_",
+                             .inputs = 2,
+                             .kernel = "copy",
+                             .dtypes = copy_in_place_dtypes,
+                             .vjp =
+                                 [](Vjp& v) {
+                                   if (v.needs(1)) v.grad(1) = v.cotangent();
+                                 },
+                             .overwrites = true,
+                             .reference = {.element = [](const Complex* x, const RefCall&) { return x[1]; }}};
+OpSlot copy_in_place_slot{kCopyInPlace, "copy"};
+
+constexpr OpDef kFill{.name = "fill_",
+                      .dtypes = dtype_rules::same,
+                      .attrs = attrs_type<FillAttrs>,
+                      .vjp = [](Vjp&) {},
+                      .overwrites = true,
+                      .reference = {.element = [](const Complex*, const RefCall& call) {
+                        return converted(call.attributes<FillAttrs>().value.value(), call.compute);
+                      }}};
+
+struct ToDeviceAttrs {
+  Device device;
+};
+
+// Reached for every device that has no native kernel of this name, that is for all: the core moves the bytes.
+void to_device(const OpCall& call, std::span<Tensor> outputs) {
+  const Tensor source = call.input(0).contiguous();
+  Tensor target = internal::make_contiguous(source.impl().shape_span(), source.dtype(),
+                                            call.attributes<ToDeviceAttrs>().device);
+  internal::copy_bytes(target, source);
+  outputs[0] = target;
+}
+
+constexpr OpDef kToDevice{.name = "to_device",
+                          .kind = OpKind::kComposite,
+                          .dtypes = dtype_rules::same,
+                          .attrs = attrs_type<ToDeviceAttrs>,
+                          .vjp = [](Vjp& v) { v.grad() = v.cotangent().to(v.device()); },
+                          .composite = to_device,
+                          .reference = {.element = [](const Complex* x, const RefCall&) { return x[0]; }}};
+OpSlot to_device_slot{kToDevice, "copy"};
+
+Tensor copy_as(const Tensor& x, DType dtype) {
+  const CopyAttrs attrs{dtype};
+  return call(internal::copy_slot, {&x}, &attrs);
+}
+
+}  // namespace
+
+namespace internal {
+OpSlot copy_slot{kCopy, "copy"};
+OpSlot fill_slot{kFill, "copy"};
+}  // namespace internal
+
+Tensor Tensor::to(DType dtype) const { return this->dtype() == dtype ? *this : copy_as(*this, dtype); }
+
+Tensor Tensor::to(Device device) const {
+  if (this->device() == device) return *this;
+  device_api(device.type);  // throws when there is no such backend
+  const ToDeviceAttrs attrs{device};
+  return call(to_device_slot, {this}, &attrs);
+}
+
+Tensor Tensor::to(Device device, DType dtype) const {
+  // The narrower dtype travels.
+  return dtype_size(dtype) < dtype_size(this->dtype()) ? to(dtype).to(device) : to(device).to(dtype);
+}
+
+Tensor Tensor::clone() const { return copy_as(*this, dtype()); }
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+
+Tensor& Tensor::copy_(const Tensor& source) {
+  const Tensor here = source.to(device());
+  const Tensor* inputs[] = {this, &here};
+  call_in_place(copy_in_place_slot, *this, inputs);
+  return *this;
+}
+
+Tensor& Tensor::fill_(const Scalar& value) {
+  if (value.kind() == Scalar::Kind::kComplex && !is_complex())
+    throw_error<DTypeError>("fill_: a complex value does not fit a tensor of ", dtype(), "; fill a complex tensor");
+  const FillAttrs attrs{value};
+  const Tensor* inputs[] = {this};
+  call_in_place(internal::fill_slot, *this, inputs, &attrs);
+  return *this;
+}
+
+Tensor& Tensor::zero_() { return fill_(0); }
+
+}  // namespace vellum

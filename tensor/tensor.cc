@@ -1,0 +1,116 @@
+#include "vellum/tensor/tensor.h"
+
+#include <cstring>
+
+#include "vellum/device/device_api.h"
+#include "vellum/device/error.h"
+#include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/recorder.h"
+
+namespace vellum {
+
+void Tensor::throw_undefined() {
+  throw_error<InvalidArgumentError>("an undefined tensor was used; assign a tensor to the handle first");
+}
+
+int64_t Tensor::size(int64_t dim) const {
+  const internal::TensorImpl& t = impl();
+  const int d = wrap_dim("size", dim, t.rank);
+  if (t.rank == 0) throw_error<IndexError>("size: a tensor of rank 0 has no dimensions");
+  return t.sizes[d];
+}
+
+int64_t Tensor::stride(int64_t dim) const {
+  const internal::TensorImpl& t = impl();
+  const int d = wrap_dim("stride", dim, t.rank);
+  if (t.rank == 0) throw_error<IndexError>("stride: a tensor of rank 0 has no dimensions");
+  return t.strides[d];
+}
+
+Tensor Tensor::base() const { return share(impl().base); }
+
+Tensor& Tensor::set_name(std::string_view name) {
+  impl().name = std::make_unique<std::string>(name);
+  return *this;
+}
+
+void Tensor::check_data_access(const char* what, DType wanted) const {
+  const internal::TensorImpl& t = impl();
+  if (t.dtype != wanted)
+    throw_error<DTypeError>(what, "<", wanted, ">: the tensor ", t.dtype, shape(), " holds ", t.dtype, "; ask for that or convert with to(",
+                            wanted, ")");
+  if (t.device.type != kCPU && !device_api(t.device.type).host_accessible)
+    throw_error<DeviceError>(what, ": the tensor ", t.dtype, shape(), " is on ", t.device,
+                             ", whose memory the host cannot reach; copy it with cpu()");
+}
+
+Scalar Tensor::item_scalar() const {
+  if (numel() != 1)
+    throw_error<InvalidArgumentError>("item: a tensor with one element is needed, this one has shape ", shape(),
+                                      "; reduce or index it first");
+  const Tensor host = cpu();
+  const void* data = host.impl().data;
+  return visit_dtype(dtype(), [data](auto tag) -> Scalar {
+    using T = decltype(tag);
+    T value;
+    std::memcpy(&value, data, sizeof(T));
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) return Scalar(static_cast<float>(value));
+    else return Scalar(value);
+  });
+}
+
+template <typename T>
+std::vector<T> Tensor::to_vector() const {
+  const Tensor host = detach().cpu().to(dtype_of<T>).contiguous();
+  const T* data = static_cast<const T*>(host.impl().data);
+  return std::vector<T>(data, data + host.numel());
+}
+
+template std::vector<bool> Tensor::to_vector<bool>() const;
+template std::vector<uint8_t> Tensor::to_vector<uint8_t>() const;
+template std::vector<int8_t> Tensor::to_vector<int8_t>() const;
+template std::vector<int16_t> Tensor::to_vector<int16_t>() const;
+template std::vector<int32_t> Tensor::to_vector<int32_t>() const;
+template std::vector<int64_t> Tensor::to_vector<int64_t>() const;
+template std::vector<float16> Tensor::to_vector<float16>() const;
+template std::vector<bfloat16> Tensor::to_vector<bfloat16>() const;
+template std::vector<float> Tensor::to_vector<float>() const;
+template std::vector<double> Tensor::to_vector<double>() const;
+template std::vector<complex64> Tensor::to_vector<complex64>() const;
+template std::vector<complex128> Tensor::to_vector<complex128>() const;
+
+// --- The graph, through the recorder.
+
+Recorder& recorder() {
+  if (!hooks().recorder)
+    throw_error<NotImplementedError>("gradients need the graph: depend on //autograd (or //:vellum)");
+  return *hooks().recorder;
+}
+
+std::string GradFn::name() const { return node_ ? node_->name() : "None"; }
+std::vector<GradFn> GradFn::next_functions() const {
+  return node_ ? recorder().next_functions(node_) : std::vector<GradFn>();
+}
+
+Tensor& Tensor::requires_grad_(bool value) {
+  recorder().requires_grad(*this, value);
+  return *this;
+}
+GradFn Tensor::grad_fn() const {
+  const internal::TensorImpl& t = impl();
+  return t.grad_fn || t.base ? recorder().grad_fn(*this) : GradFn();
+}
+Tensor Tensor::grad() const { return impl().autograd ? recorder().grad(*this) : Tensor(); }
+void Tensor::set_grad(const Tensor& grad) { recorder().set_grad(*this, grad); }
+void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {
+  recorder().backward(*this, gradient, options);
+}
+Tensor Tensor::detach() const { return internal::shallow_alias(*this); }
+Tensor& Tensor::detach_() {
+  if (hooks().recorder) hooks().recorder->detach_in_place(*this);
+  return *this;
+}
+void Tensor::retain_grad() { recorder().retain_grad(*this); }
+bool Tensor::retains_grad() const { return impl().autograd && recorder().retains_grad(*this); }
+
+}  // namespace vellum

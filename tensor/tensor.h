@@ -1,0 +1,295 @@
+#ifndef VELLUM_TENSOR_TENSOR_H_
+#define VELLUM_TENSOR_TENSOR_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "vellum/device/device.h"
+#include "vellum/tensor/dims.h"
+#include "vellum/tensor/dtype.h"
+#include "vellum/tensor/scalar.h"
+#include "vellum/tensor/tensor_impl.h"
+
+namespace vellum {
+
+class Tensor;
+
+// The node that produced a tensor, as users look at it: `x.grad_fn().name()`. Keeps the node alive.
+class GradFn {
+ public:
+  GradFn() = default;
+  explicit GradFn(internal::GraphNode* node) : node_(node) {
+    if (node_) node_->retain();
+  }
+  ~GradFn() {
+    if (node_) node_->release();
+  }
+  GradFn(const GradFn& other) : GradFn(other.node_) {}
+  GradFn(GradFn&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  GradFn& operator=(GradFn other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+
+  explicit operator bool() const { return node_ != nullptr; }
+  std::string name() const;                   // "MulBackward"
+  std::vector<GradFn> next_functions() const;  // one for each input; empty handles where no gradient flows
+  internal::GraphNode* node() const { return node_; }
+
+ private:
+  internal::GraphNode* node_ = nullptr;
+};
+
+// One index of t.index({...}): a number, a slice, None (a new axis) or an ellipsis.
+struct Slice {
+  std::optional<int64_t> start, stop;
+  int64_t step = 1;
+};
+struct EllipsisType {};
+struct NoneType {};
+inline constexpr EllipsisType kEllipsis{};
+inline constexpr NoneType kNone{};
+
+class TensorIndex {
+ public:
+  enum class Kind : uint8_t { kNumber, kSlice, kNone, kEllipsis };
+  template <std::integral T>
+  TensorIndex(T number) : kind(Kind::kNumber), number(static_cast<int64_t>(number)) {}
+  TensorIndex(Slice s) : kind(Kind::kSlice), slice(s) {}
+  TensorIndex(NoneType) : kind(Kind::kNone) {}
+  TensorIndex(EllipsisType) : kind(Kind::kEllipsis) {}
+
+  Kind kind;
+  int64_t number = 0;
+  Slice slice;
+};
+
+struct BackwardOptions {
+  std::optional<bool> retain_graph;  // default: as create_graph
+  bool create_graph = false;         // record the backward pass itself, for higher derivatives
+};
+
+// A handle to (storage, shape, strides, offset, dtype, autograd state). Copying a handle shares the tensor. A default
+// handle is undefined. Distinct threads may read one tensor; writing needs the caller's own order. Work is enqueued on
+// the device's current stream; reading a value (item, data on the host, printing) waits for it.
+//
+// Every method throws Error (see device/error.h) naming the operator and operands when they do not fit, and then
+// changes nothing. Methods that need the graph throw NotImplementedError naming //autograd when it is not linked.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(const Tensor& other) : impl_(other.impl_) {
+    if (impl_) impl_->retain();
+  }
+  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+  ~Tensor() {
+    if (impl_) impl_->release();
+  }
+  Tensor& operator=(const Tensor& other) {
+    Tensor(other).swap(*this);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& other) noexcept {
+    Tensor(std::move(other)).swap(*this);
+    return *this;
+  }
+  void swap(Tensor& other) noexcept { std::swap(impl_, other.impl_); }
+  void reset() { Tensor().swap(*this); }
+
+  // --- What it is.
+  bool defined() const { return impl_ != nullptr; }
+  DType dtype() const { return impl().dtype; }
+  Device device() const { return impl().device; }
+  int dim() const { return impl().rank; }
+  int64_t numel() const { return impl().numel; }
+  Dims shape() const { return impl().shape_span(); }
+  Dims sizes() const { return shape(); }
+  int64_t size(int64_t dim) const;
+  Dims strides() const { return impl().stride_span(); }  // in elements
+  int64_t stride(int64_t dim) const;
+  int64_t storage_offset() const { return impl().offset; }  // in elements
+  int64_t element_size() const { return static_cast<int64_t>(dtype_size(dtype())); }
+  int64_t nbytes() const { return numel() * element_size(); }
+  bool is_contiguous() const { return impl().is_contiguous(); }
+  bool is_complex() const { return vellum::is_complex(dtype()); }
+  bool is_floating_point() const { return is_floating(dtype()); }
+  bool is_view() const { return impl().base != nullptr; }
+  Tensor base() const;                                   // what this is a view of; undefined for other tensors
+  uint32_t version() const { return impl().storage->version(); }
+  bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
+  bool shares_storage_with(const Tensor& other) const { return impl().storage == other.impl().storage; }
+  int64_t use_count() const { return impl_ ? impl_->refs.load(std::memory_order_relaxed) : 0; }
+
+  // A label for people: reports of memory, leaks and errors use it.
+  Tensor& set_name(std::string_view name);
+  std::string_view name() const { return impl().name ? std::string_view(*impl().name) : std::string_view(); }
+
+  // --- The elements. `data` and `mutable_data` point to host-accessible memory of the first element and throw
+  // DTypeError when T is not the dtype. `mutable_data` counts as a write: it bumps the version, so that a backward
+  // pass that needs the old values reports it.
+  template <typename T>
+  const T* data() const {
+    check_data_access("data", dtype_of<T>);
+    return static_cast<const T*>(impl_->data);
+  }
+  template <typename T>
+  T* mutable_data() {
+    check_data_access("mutable_data", dtype_of<T>);
+    impl_->storage->bump_version();
+    return static_cast<T*>(impl_->data);
+  }
+  // The only element, converted to T. Throws InvalidArgumentError when there are more or none.
+  template <typename T = double>
+  T item() const {
+    return item_scalar().to<T>();
+  }
+  Scalar item_scalar() const;
+  // All elements in row-major order, converted to T.
+  template <typename T>
+  std::vector<T> to_vector() const;
+
+  // --- Views: they share this tensor's storage and version counter. Gradients flow through.
+  Tensor select(int64_t dim, int64_t index) const;
+  Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1) const;
+  Tensor narrow(int64_t dim, int64_t start, int64_t length) const { return slice(dim, start, start + length); }
+  Tensor transpose(int64_t dim0, int64_t dim1) const;
+  Tensor t() const;  // of a matrix; rank 0 and 1 as they are
+  Tensor permute(const Dims& dims) const;
+  Tensor view(const Dims& shape) const;     // one size may be -1; throws ShapeError when a copy would be needed
+  Tensor reshape(const Dims& shape) const;  // a view where possible, else a copy
+  Tensor flatten(int64_t start = 0, int64_t end = -1) const;
+  Tensor expand(const Dims& shape) const;   // -1 keeps a size
+  Tensor squeeze() const;
+  Tensor squeeze(int64_t dim) const;
+  Tensor unsqueeze(int64_t dim) const;
+  Tensor as_strided(const Dims& size, const Dims& stride, std::optional<int64_t> offset = {}) const;
+  Tensor real() const;             // of a real tensor: itself
+  Tensor imag() const;             // complex only
+  Tensor view_as_real() const;     // complex [...] -> real [..., 2]
+  Tensor view_as_complex() const;  // real [..., 2] -> complex [...]
+  std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
+  std::vector<Tensor> split(const std::vector<int64_t>& sizes, int64_t dim = 0) const;
+  Tensor operator[](int64_t index) const { return select(0, index); }
+  Tensor index(std::initializer_list<TensorIndex> indices) const;  // x.index({0, kEllipsis, Slice{1, 3}})
+
+  // --- Copies and conversions. `to` returns this tensor when nothing changes.
+  Tensor to(DType dtype) const;
+  Tensor to(Device device) const;
+  Tensor to(Device device, DType dtype) const;
+  Tensor cpu() const { return to(Device(kCPU)); }
+  Tensor clone() const;
+  Tensor contiguous() const;  // itself when it is
+
+  // --- Arithmetic. Shapes broadcast, dtypes promote.
+  Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor mul(const Tensor& other) const;
+  Tensor div(const Tensor& other) const;
+  Tensor add(const Scalar& other) const;
+  Tensor sub(const Scalar& other) const;
+  Tensor mul(const Scalar& other) const;
+  Tensor div(const Scalar& other) const;
+  Tensor pow(const Tensor& exponent) const;
+  Tensor pow(const Scalar& exponent) const;
+  Tensor neg() const;
+  Tensor exp() const;
+  Tensor log() const;
+  Tensor sqrt() const;
+  Tensor relu() const;
+  Tensor conj() const;  // a copy with the imaginary part negated; itself when real
+  Tensor eq(const Tensor& other) const;
+  Tensor matmul(const Tensor& other) const;
+  Tensor mm(const Tensor& other) const { return matmul(other); }
+
+  // --- Reductions over all elements or over `dims`.
+  Tensor sum() const;
+  Tensor sum(const Dims& dims, bool keepdim = false) const;
+  Tensor mean() const;
+  Tensor mean(const Dims& dims, bool keepdim = false) const;
+  Tensor max() const;
+  std::pair<Tensor, Tensor> max(int64_t dim, bool keepdim = false) const;  // values, indices (int64)
+  Tensor argmax(int64_t dim, bool keepdim = false) const;
+  Tensor log_softmax(int64_t dim) const;
+
+  // --- In place. They bump the version and record themselves in the graph.
+  Tensor& add_(const Tensor& other, const Scalar& alpha = 1);
+  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
+  Tensor& mul_(const Tensor& other);
+  Tensor& div_(const Tensor& other);
+  Tensor& add_(const Scalar& other);
+  Tensor& sub_(const Scalar& other);
+  Tensor& mul_(const Scalar& other);
+  Tensor& div_(const Scalar& other);
+  Tensor& relu_();
+  Tensor& exp_();
+  Tensor& copy_(const Tensor& source);
+  Tensor& fill_(const Scalar& value);
+  Tensor& zero_();
+  Tensor& uniform_(double from = 0, double to = 1);
+  Tensor& normal_(double mean = 0, double std = 1);
+
+  Tensor& operator+=(const Tensor& other) { return add_(other); }
+  Tensor& operator-=(const Tensor& other) { return sub_(other); }
+  Tensor& operator*=(const Tensor& other) { return mul_(other); }
+  Tensor& operator/=(const Tensor& other) { return div_(other); }
+  Tensor& operator+=(const Scalar& other) { return add_(other); }
+  Tensor& operator-=(const Scalar& other) { return sub_(other); }
+  Tensor& operator*=(const Scalar& other) { return mul_(other); }
+  Tensor& operator/=(const Scalar& other) { return div_(other); }
+
+  // --- The graph.
+  bool requires_grad() const { return impl().needs_grad(); }
+  Tensor& requires_grad_(bool requires_grad = true);
+  bool is_leaf() const { return impl().grad_fn == nullptr; }
+  GradFn grad_fn() const;
+  uint32_t output_nr() const { return impl().output_nr; }
+  Tensor grad() const;              // undefined before the first backward pass
+  void set_grad(const Tensor& grad);  // undefined clears it
+  // Adds dL/dleaf into .grad of every leaf that this tensor depends on. `gradient` is dL/dthis and may be left out for
+  // a real scalar. Frees what the graph saved unless it is retained.
+  void backward(const Tensor& gradient, BackwardOptions options = {}) const;
+  void backward(BackwardOptions options = {}) const { backward(Tensor(), options); }
+  Tensor detach() const;  // the same storage and version counter, no graph
+  Tensor& detach_();
+  void retain_grad();     // keeps .grad of a tensor that is not a leaf
+  bool retains_grad() const;
+
+  // --- For the library and its extensions.
+  internal::TensorImpl& impl() const {
+    if (!impl_) [[unlikely]] throw_undefined();
+    return *impl_;
+  }
+  internal::TensorImpl* impl_or_null() const { return impl_; }
+  // Takes over one reference.
+  static Tensor adopt(internal::TensorImpl* impl) {
+    Tensor t;
+    t.impl_ = impl;
+    return t;
+  }
+  static Tensor share(internal::TensorImpl* impl) {
+    if (impl) impl->retain();
+    return adopt(impl);
+  }
+
+ private:
+  [[noreturn]] static void throw_undefined();
+  void check_data_access(const char* what, DType wanted) const;
+
+  internal::TensorImpl* impl_ = nullptr;
+};
+
+// Prints like PyTorch: aligned columns, four digits, "..." beyond 1,000 elements, dtype and grad_fn where they matter.
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+std::string to_string(const Tensor& tensor);
+
+}  // namespace vellum
+
+#endif  // VELLUM_TENSOR_TENSOR_H_

@@ -1,0 +1,118 @@
+#include "vellum/tensor/tensor_impl.h"
+
+#include "vellum/device/error.h"
+#include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/make_tensor.h"
+
+namespace vellum::internal {
+namespace {
+
+void set_geometry(TensorImpl& impl, std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  impl.rank = static_cast<uint8_t>(shape.size());
+  int64_t numel = 1, step = 1;
+  bool contiguous = true;
+  for (int i = impl.rank - 1; i >= 0; --i) {
+    impl.sizes[i] = shape[i];
+    impl.strides[i] = strides[i];
+    contiguous &= shape[i] == 1 || strides[i] == step;
+    step *= shape[i];
+    numel *= shape[i];
+  }
+  impl.numel = numel;
+  impl.flags = contiguous || numel == 0 ? TensorImpl::kContiguous : 0;
+}
+
+}  // namespace
+
+void TensorImpl::destroy() {
+  autograd.reset();  // it may refer to grad_fn
+  if (grad_fn) grad_fn->release();
+  if (base) base->release();
+  Storage* bytes = storage;
+  this->~TensorImpl();
+  if (bytes) bytes->release();
+  pool_deallocate(this, sizeof(TensorImpl));
+}
+
+Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device device) {
+  int64_t numel = 1;
+  for (const int64_t n : shape) {
+    if (__builtin_mul_overflow(numel, n, &numel)) numel_of(shape);  // throws
+  }
+  int64_t bytes;
+  if (__builtin_mul_overflow(numel, static_cast<int64_t>(dtype_size(dtype)), &bytes))
+    throw_error<ShapeError>("shape ", Dims(shape), " of ", dtype, " needs more bytes than 63 bits can count");
+  Storage* storage = Storage::allocate(bytes, device);
+  TensorImpl* impl = TensorImpl::create();
+  impl->dtype = dtype;
+  impl->device = device;
+  impl->storage = storage;
+  impl->data = storage->data();
+  impl->numel = numel;
+  impl->rank = static_cast<uint8_t>(shape.size());
+  int64_t step = 1;
+  for (int i = impl->rank - 1; i >= 0; --i) {
+    impl->sizes[i] = shape[i];
+    impl->strides[i] = step;
+    step *= std::max<int64_t>(shape[i], 1);
+  }
+  return Tensor::adopt(impl);
+}
+
+Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,
+                  DType dtype) {
+  TensorImpl* impl = TensorImpl::create();
+  storage->retain();
+  impl->dtype = dtype;
+  impl->device = storage->device();
+  impl->storage = storage;
+  impl->offset = offset;
+  impl->data = static_cast<char*>(storage->data()) + offset * static_cast<int64_t>(dtype_size(dtype));
+  set_geometry(*impl, shape, strides);
+  return Tensor::adopt(impl);
+}
+
+Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,
+                 DType dtype, bool multi_output) {
+  TensorImpl& from = source.impl();
+  Tensor view = make_alias(from.storage, shape, strides, offset, dtype);
+  TensorImpl& impl = view.impl();
+  impl.base = from.base ? from.base : &from;
+  impl.base->retain();
+  impl.view_version = from.storage->version();
+  if (from.base && from.creation != CreationMode::kDefault) impl.creation = from.creation;
+  else if (!(thread_state().mode & kModeGrad)) impl.creation = CreationMode::kNoGrad;
+  else if (multi_output) impl.creation = CreationMode::kMultiOutput;
+  return view;
+}
+
+void resize_empty(Tensor& t, std::span<const int64_t> shape) {
+  const Tensor fresh = make_contiguous(shape, t.dtype(), t.device());
+  TensorImpl& to = t.impl();
+  TensorImpl& from = fresh.impl();
+  std::swap(to.storage, from.storage);
+  to.data = to.storage->data();
+  to.offset = 0;
+  set_geometry(to, shape, from.stride_span());
+}
+
+Tensor shallow_alias(const Tensor& source) {
+  const TensorImpl& from = source.impl();
+  TensorImpl* impl = TensorImpl::create();
+  from.storage->retain();
+  impl->dtype = from.dtype;
+  impl->rank = from.rank;
+  impl->flags = from.flags & (TensorImpl::kContiguous | TensorImpl::kWrappedNumber);
+  impl->device = from.device;
+  impl->storage = from.storage;
+  impl->data = from.data;
+  impl->numel = from.numel;
+  impl->offset = from.offset;
+  for (int i = 0; i < from.rank; ++i) {
+    impl->sizes[i] = from.sizes[i];
+    impl->strides[i] = from.strides[i];
+  }
+  return Tensor::adopt(impl);
+}
+
+}  // namespace vellum::internal
