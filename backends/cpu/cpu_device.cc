@@ -1,0 +1,76 @@
+#include "vellum/backends/cpu/cpu_device.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace vellum {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;  // bytes
+
+int device_count() noexcept { return 1; }
+
+Status allocate(int, size_t bytes, size_t alignment, void** out) noexcept {
+  if (bytes > PTRDIFF_MAX - kHugePage) return {StatusCode::kOutOfMemory, "more bytes than the address space has"};
+  const bool huge = bytes >= kHugePage;
+  alignment = std::max(alignment, huge ? kHugePage : size_t{64});
+  const size_t rounded = (std::max(bytes, size_t{1}) + alignment - 1) / alignment * alignment;
+  // The whole last huge page is asked for only where the block does not end far short of it.
+  const size_t size = huge ? (bytes + 4095) / 4096 * 4096 : rounded;
+  if (posix_memalign(out, alignment, size) != 0) {
+    *out = nullptr;
+    return {StatusCode::kOutOfMemory, "the host has no more memory"};
+  }
+#ifdef MADV_HUGEPAGE
+  if (huge) madvise(*out, size, MADV_HUGEPAGE);  // a hint: failure costs page faults, not correctness
+#endif
+  return ok_status();
+}
+
+Status deallocate(int, void* data, size_t) noexcept {
+  std::free(data);
+  return ok_status();
+}
+
+Status copy(int, void* dst, const void* src, size_t bytes, CopyKind, StreamHandle) noexcept {
+  if (bytes > 0) std::memmove(dst, src, bytes);
+  return ok_status();
+}
+
+Status set_bytes(int, void* dst, int byte, size_t bytes, StreamHandle) noexcept {
+  if (bytes > 0) std::memset(dst, byte, bytes);
+  return ok_status();
+}
+
+Status synchronize(int) noexcept { return ok_status(); }
+
+Status memory_info(int, size_t* free, size_t* total) noexcept {
+  const long page = sysconf(_SC_PAGESIZE);
+  const long available = sysconf(_SC_AVPHYS_PAGES);
+  const long all = sysconf(_SC_PHYS_PAGES);
+  if (page < 0 || available < 0 || all < 0) return {StatusCode::kUnsupported, "the system does not tell its memory"};
+  *free = static_cast<size_t>(available) * static_cast<size_t>(page);
+  *total = static_cast<size_t>(all) * static_cast<size_t>(page);
+  return ok_status();
+}
+
+constexpr DeviceApi kApi{
+    .device_count = device_count,
+    .allocate = allocate,
+    .deallocate = deallocate,
+    .copy = copy,
+    .memset = set_bytes,
+    .synchronize = synchronize,
+    .memory_info = memory_info,
+    .host_accessible = true,
+};
+
+}  // namespace
+
+const DeviceApi& cpu_device_api() { return kApi; }
+
+}  // namespace vellum

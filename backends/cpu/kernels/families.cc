@@ -1,0 +1,14 @@
+#include "vellum/backends/cpu/kernels/families.h"
+
+namespace vellum::cpu {
+
+std::vector<KernelEntry> all_kernels() {
+  std::vector<KernelEntry> all;
+  for (const auto family : {arithmetic_kernels, comparison_kernels, copy_kernels}) {
+    const std::span<const KernelEntry> kernels = family();
+    all.insert(all.end(), kernels.begin(), kernels.end());
+  }
+  return all;
+}
+
+}  // namespace vellum::cpu

@@ -1,0 +1,22 @@
+#ifndef VELLUM_BACKENDS_CPU_KERNELS_FAMILIES_H_
+#define VELLUM_BACKENDS_CPU_KERNELS_FAMILIES_H_
+
+#include <span>
+#include <vector>
+
+#include "vellum/tensor/kernel.h"
+
+namespace vellum::cpu {
+
+// The kernels of each family, for the best instruction set that this machine offers among those compiled. The choice
+// is made here, once; the entries' functions belong to that set.
+std::span<const KernelEntry>
+arithmetic_kernels();  // add, sub, mul, div, neg, conj, complex, relu, relu_backward, where
+std::span<const KernelEntry> comparison_kernels();  // eq, ne, lt, le, gt, ge
+std::span<const KernelEntry> copy_kernels();        // copy, fill_
+
+std::vector<KernelEntry> all_kernels();
+
+}  // namespace vellum::cpu
+
+#endif  // VELLUM_BACKENDS_CPU_KERNELS_FAMILIES_H_

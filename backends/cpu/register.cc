@@ -1,0 +1,9 @@
+#include "vellum/backends/cpu/cpu_backend.h"
+
+namespace vellum {
+namespace {
+
+[[maybe_unused]] const DeviceType kRegistered = register_backend(cpu_backend());
+
+}  // namespace
+}  // namespace vellum
