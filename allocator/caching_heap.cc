@@ -134,7 +134,6 @@ void CachingHeap::give(BlockRecord* list) noexcept {
 }
 
 void CachingHeap::give_locked(BlockRecord* record) {
-  record->owner = nullptr;
   if (BlockRecord* after = record->after; after && after->free) {
     remove_free(after);
     absorb_next(record);
@@ -233,7 +232,6 @@ BlockRecord* CachingHeap::new_record() {
   spare_ = record->next;
   --spares_;
   record->before = record->after = record->next = nullptr;
-  record->owner = nullptr;
   record->free = false;
   return record;
 }

@@ -44,7 +44,7 @@ struct alignas(64) BlockRecord {
   size_t bytes = 0;
   BlockRecord* next = nullptr;   // in whichever list the record is
   ThreadCache* owner = nullptr;  // the cache that a freed block returns to; null for the heap
-  uint32_t size_class = 0;       // set by the owner
+  uint32_t size_class = 0;       // set with `owner` whenever the heap hands the block out
   bool live = false;             // handed out to a caller
   bool free = false;             // in the heap's free set
   Segment* segment = nullptr;

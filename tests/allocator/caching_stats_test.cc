@@ -119,6 +119,20 @@ TEST_F(CachingTest, CountsOfEndedThreadsRemain) {
   EXPECT_EQ(s.active.freed, 128);
 }
 
+TEST_F(CachingTest, ThePeakOfThreadsOneAfterAnotherIsExact) {
+  free(allocate(0));  // so that this thread has a cache of its own
+  std::thread([&] { free(allocate(200)); }).join();
+  free(allocate(200));
+  EXPECT_EQ(stats().active.peak, 256);
+  EXPECT_EQ(stats().requested.peak, 200);
+}
+
+TEST_F(CachingTest, WhatAThreadFreedDoesNotRaiseAnothersPeak) {
+  free(allocate(3 * kMiB));
+  std::thread([&] { free(allocate(3 * kMiB)); }).join();
+  EXPECT_NEAR(stats().active.peak, 3 * kMiB, 2 * Allocator::kPeakSlack);
+}
+
 TEST_F(CachingTest, FreesOnAnotherThreadAreCounted) {
   const Block block = allocate(100);
   std::thread([&] { free(block); }).join();

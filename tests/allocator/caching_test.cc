@@ -125,6 +125,13 @@ TEST_F(CachingTest, ReusesAnAlignedBlock) {
   free(a);
 }
 
+TEST_F(CachingTest, AFreeBlockIsReusedOnlyIfItIsAligned) {
+  free(allocate(5000));  // lies at an address that only 64 divides
+  const Block aligned = allocate(5000, 4096);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(aligned.data) % 4096, 0u);
+  free(aligned);
+}
+
 TEST_F(CachingTest, SmallerAlignmentsAreServed) {
   for (const size_t alignment : {1, 2, 32}) free(allocate(100, alignment));
   EXPECT_EQ(stats().allocations, 3);
