@@ -39,11 +39,12 @@ class OpNode final : public Node {
   void visit_owned(OwnerVisitor& visitor) const override;
 
   const OpDef& def() const { return slot_->def(); }
-  // Takes edge i out of the node (CopySlices routes input 0 through the base).
-  Edge take_edge(int i) { return std::move(edges_[i]); }
-  bool needs(int i) const { return edges_[i] || (i == 0 && input_0_routed_); }
-  // Input 0 needs a gradient although its edge was taken.
-  void route_input_0() { input_0_routed_ = true; }
+  // Takes edge i out of the node, whose gradient is wanted all the same: CopySlices owns the edges of its function.
+  Edge take_edge(int i) {
+    if (edges_[i] || i == 0) taken_ |= 1u << i;
+    return std::move(edges_[i]);
+  }
+  bool needs(int i) const { return edges_[i] || (i < 32 && (taken_ >> i & 1)); }
 
  private:
   friend class NodeVjp;
@@ -68,9 +69,9 @@ class OpNode final : public Node {
   void* attrs_ = nullptr;
   uint32_t saved_bits_ = 0;
   uint32_t bytes_ = 0;
+  uint32_t taken_ = 0;
   Device device_;
   bool released_ = false;
-  bool input_0_routed_ = false;
 };
 
 }  // namespace vellum::autograd

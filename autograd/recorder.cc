@@ -132,8 +132,7 @@ class GraphRecorder final : public Recorder {
       node->release();
       return;
     }
-    node->take_edge(0);
-    node->route_input_0();
+    node->take_edge(0);  // the base's history stands for it
     const BaseWindow window(*t.base, t);
     Node* slices = CopySlices::create(gradient_edge(*t.base), window, node);
     set_history(*t.base, slices, 0);

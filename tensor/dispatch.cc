@@ -205,6 +205,25 @@ bool call_fast(OpSlot& slot, Inputs inputs, const void* attrs, Tensor* result) {
   return true;
 }
 
+// The common case of a write in place: equal operands and nothing to record. False when it does not apply.
+bool call_in_place_fast(OpSlot& slot, TensorImpl& self, Inputs inputs, const void* attrs) {
+  const OpDef& def = slot.def();
+  FastPlan fast;
+  if (def.kind != OpKind::kElementwise || def.overwrites || (thread_state().mode & kModeHooked)) return false;
+  if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || (self.base && self.base->needs_grad()))) return false;
+  if (inputs.size() >= kMaxLoopOperands || inputs[0]->impl_or_null() != &self || !match_fast(def, inputs, &fast)) return false;
+  if (fast.shape != &self) return false;
+  for (size_t i = 1; i < inputs.size(); ++i)
+    if (fast.impls[i]->storage == self.storage && fast.impls[i]->data != self.data) return false;
+  const DTypes types = def.dtypes ? def.dtypes({def, inputs, attrs}) : DTypes{self.dtype, self.dtype};
+  if (types.compute != self.dtype || types.output != self.dtype) return false;
+  const KernelEntry* kernel = slot.kernel(self.device.type, types.compute);
+  if (!internal::is_native(kernel) || kernel->plan || kernel->workspace) return false;
+  run_fast(*kernel, def, attrs, types.compute, self, fast, inputs.size());
+  self.storage->bump_version(def.name.data());
+  return true;
+}
+
 absl::InlinedVector<Tensor, 1> make_by_products(const OpCall& call, const Inference& inference, Device device,
                                                 bool recording) {
   absl::InlinedVector<Tensor, 1> by_products;
@@ -296,6 +315,7 @@ void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs) {
 }
 
 void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs) {
+  if (self.defined() && call_in_place_fast(slot, self.impl(), inputs, attrs)) return;
   const OpDef& def = slot.def();
   check_inputs(def, inputs);
   const AnnotationScope annotation(Annotation::Kind::kOperator, def.name);

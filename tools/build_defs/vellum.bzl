@@ -12,6 +12,10 @@ _COPTS = [
     "-Wno-unused-parameter",
     "-Wno-missing-field-initializers",
     "-Wno-sign-compare",
+    # GCC 12 sees uninitialized and overlapping memory in inlined std::string and trivial copies where there is none.
+    "-Wno-maybe-uninitialized",
+    "-Wno-restrict",
+    "-Wno-unknown-warning-option",
     # Nothing reads errno after a mathematical function, and loops that call one can then be vectorised.
     "-fno-math-errno",
 ]
