@@ -214,7 +214,7 @@ bool call_in_place_fast(OpSlot& slot, TensorImpl& self, Inputs inputs, const voi
   if (inputs.size() >= kMaxLoopOperands || inputs[0]->impl_or_null() != &self || !match_fast(def, inputs, &fast)) return false;
   if (fast.shape != &self) return false;
   for (size_t i = 1; i < inputs.size(); ++i)
-    if (fast.impls[i]->storage == self.storage && fast.impls[i]->data != self.data) return false;
+    if (fast.impls[i]->storage == self.storage && !is_same_window(*fast.impls[i], self)) return false;
   const DTypes types = def.dtypes ? def.dtypes({def, inputs, attrs}) : DTypes{self.dtype, self.dtype};
   if (types.compute != self.dtype || types.output != self.dtype) return false;
   const KernelEntry* kernel = slot.kernel(self.device.type, types.compute);
