@@ -79,6 +79,15 @@ template std::vector<double> Tensor::to_vector<double>() const;
 template std::vector<complex64> Tensor::to_vector<complex64>() const;
 template std::vector<complex128> Tensor::to_vector<complex128>() const;
 
+void Tensor::set_data(const Tensor& source) {
+  if (impl().grad_fn || impl().base)
+    throw_error<AutogradError>("set_data: only leaves that are not views can be given other memory; this tensor ",
+                               dtype(), shape(), " has a history or a base; use detach() or clone()");
+  if (requires_grad() && !is_differentiable(source.dtype()))
+    throw_error<DTypeError>("set_data: a tensor that requires grad cannot become ", source.dtype());
+  internal::replace_memory(impl(), source.impl());
+}
+
 // --- The graph, through the recorder.
 
 Recorder& recorder() {

@@ -262,6 +262,10 @@ class Tensor {
   void retain_grad();     // keeps .grad of a tensor that is not a leaf
   bool retains_grad() const;
 
+  // Makes this leaf refer to the memory, shape, dtype and device of `source`; every handle to it follows. For moving
+  // parameters (Module::to). The gradient is left alone. Throws AutogradError on views and on tensors with a history.
+  void set_data(const Tensor& source);
+
   // --- For the library and its extensions.
   internal::TensorImpl& impl() const {
     if (!impl_) [[unlikely]] throw_undefined();

@@ -86,14 +86,20 @@ Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span
   return view;
 }
 
+void replace_memory(TensorImpl& to, const TensorImpl& from) {
+  from.storage->retain();
+  std::exchange(to.storage, from.storage)->release();
+  to.dtype = from.dtype;
+  to.device = from.device;
+  to.data = from.data;
+  to.offset = from.offset;
+  const uint8_t kept = to.flags & static_cast<uint8_t>(~TensorImpl::kContiguous);
+  set_geometry(to, from.shape_span(), from.stride_span());
+  to.flags |= kept;
+}
+
 void resize_empty(Tensor& t, std::span<const int64_t> shape) {
-  const Tensor fresh = make_contiguous(shape, t.dtype(), t.device());
-  TensorImpl& to = t.impl();
-  TensorImpl& from = fresh.impl();
-  std::swap(to.storage, from.storage);
-  to.data = to.storage->data();
-  to.offset = 0;
-  set_geometry(to, shape, from.stride_span());
+  replace_memory(t.impl(), make_contiguous(shape, t.dtype(), t.device()).impl());
 }
 
 Tensor shallow_alias(const Tensor& source) {

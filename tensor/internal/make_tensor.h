@@ -22,6 +22,9 @@ Tensor shallow_alias(const Tensor& source);
 // Gives a tensor without elements a fresh row-major storage of this shape.
 void resize_empty(Tensor& t, std::span<const int64_t> shape);
 
+// Makes `to` refer to the memory of `from`, with its geometry, dtype and device.
+void replace_memory(TensorImpl& to, const TensorImpl& from);
+
 // Copies the elements of a row-major tensor into another of the same dtype and size on any device.
 void copy_bytes(const Tensor& to, const Tensor& from);
 
