@@ -15,6 +15,10 @@ arithmetic_kernels();  // add, sub, mul, div, neg, conj, complex, relu, relu_bac
 std::span<const KernelEntry> comparison_kernels();  // eq, ne, lt, le, gt, ge
 std::span<const KernelEntry> copy_kernels();        // copy, fill_
 
+std::span<const KernelEntry> matmul_kernels();      // matmul, linear
+
+std::span<const KernelEntry> reduce_kernels();      // sum, mean, amax
+
 std::vector<KernelEntry> all_kernels();
 
 }  // namespace vellum::cpu
