@@ -19,6 +19,10 @@ std::span<const KernelEntry> matmul_kernels();      // matmul, linear
 
 std::span<const KernelEntry> reduce_kernels();      // sum, mean, amax
 
+std::span<const KernelEntry> indexing_kernels();    // cat, gather, gather_backward, as_strided_backward, max
+
+std::span<const KernelEntry> random_kernels();      // uniform_, normal_, dropout, dropout_backward
+
 std::vector<KernelEntry> all_kernels();
 
 }  // namespace vellum::cpu
