@@ -21,8 +21,10 @@ inline std::complex<R> multiply(std::complex<R> a, std::complex<R> b) {
 template <typename T>
 inline T multiply(T a, T b) {
   // Narrow integers would be promoted to int, which can overflow.
-  if constexpr (std::is_unsigned_v<T> && sizeof(T) < sizeof(unsigned)) return static_cast<T>(1u * a * b);
-  else return a * b;
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) < sizeof(unsigned))
+    return static_cast<T>(1u * a * b);
+  else
+    return a * b;
 }
 
 // Smith, "Algorithm 116: Complex division" (CACM 1962): no overflow in |b|^2.

@@ -15,13 +15,16 @@ arithmetic_kernels();  // add, sub, mul, div, neg, conj, complex, relu, relu_bac
 std::span<const KernelEntry> comparison_kernels();  // eq, ne, lt, le, gt, ge
 std::span<const KernelEntry> copy_kernels();        // copy, fill_
 
-std::span<const KernelEntry> matmul_kernels();      // matmul, linear
+std::span<const KernelEntry> matmul_kernels();  // matmul, linear
 
-std::span<const KernelEntry> reduce_kernels();      // sum, mean, amax
+std::span<const KernelEntry> reduce_kernels();  // sum, mean, amax
 
-std::span<const KernelEntry> indexing_kernels();    // cat, gather, gather_backward, as_strided_backward, max
+std::span<const KernelEntry> indexing_kernels();  // cat, gather, gather_backward, as_strided_backward, max
 
-std::span<const KernelEntry> random_kernels();      // uniform_, normal_, dropout, dropout_backward
+std::span<const KernelEntry> random_kernels();          // uniform_, normal_, dropout, dropout_backward
+std::span<const KernelEntry> transcendental_kernels();  // exp, log, sqrt, pow
+std::span<const KernelEntry> softmax_kernels();         // log_softmax and its backward
+std::span<const KernelEntry> nll_loss_kernels();        // nll_loss and its backward
 
 std::vector<KernelEntry> all_kernels();
 

@@ -22,8 +22,7 @@ namespace HWY_NAMESPACE {
 
 // Whether a T has a register-tiled kernel on this instruction set; else the plain loops serve.
 template <typename T>
-inline constexpr bool kHasTiles =
-    HWY_TARGET != HWY_SCALAR && (std::is_floating_point_v<T> || kIsComplex<T>);
+inline constexpr bool kHasTiles = HWY_TARGET != HWY_SCALAR && (std::is_floating_point_v<T> || kIsComplex<T>);
 
 #if HWY_TARGET != HWY_SCALAR
 namespace hn = hwy::HWY_NAMESPACE;
@@ -68,8 +67,10 @@ struct TileArgs {
 template <class D, class V>
 HWY_INLINE V add_rotated(D, V acc, V rotated) {
   V swapped;
-  if constexpr (sizeof(hn::TFromD<D>) == 4) swapped = hn::Shuffle2301(rotated);
-  else swapped = hn::Shuffle01(rotated);
+  if constexpr (sizeof(hn::TFromD<D>) == 4)
+    swapped = hn::Shuffle2301(rotated);
+  else
+    swapped = hn::Shuffle01(rotated);
   return hn::Add(acc, hn::OddEven(swapped, hn::Neg(swapped)));
 }
 
@@ -94,9 +95,12 @@ void run_tile(const TileArgs<T>& args) {
     rows[i] = reinterpret_cast<const R*>(args.a + i * args.a_row);
     HWY_UNROLL(2)
     for (int v = 0; v < kVectors; ++v) {
-      if (args.accumulate) acc[i][v] = load(reinterpret_cast<const R*>(args.c + i * args.c_row), v);
-      else if (args.bias) acc[i][v] = load(reinterpret_cast<const R*>(args.bias), v);
-      else acc[i][v] = hn::Zero(d);
+      if (args.accumulate)
+        acc[i][v] = load(reinterpret_cast<const R*>(args.c + i * args.c_row), v);
+      else if (args.bias)
+        acc[i][v] = load(reinterpret_cast<const R*>(args.bias), v);
+      else
+        acc[i][v] = hn::Zero(d);
       if constexpr (kParts == 2) rotated[i][v] = hn::Zero(d);
     }
   }
@@ -125,8 +129,10 @@ void run_tile(const TileArgs<T>& args) {
     for (int v = 0; v < kVectors; ++v) {
       V value = acc[i][v];
       if constexpr (kParts == 2) value = add_rotated(d, value, rotated[i][v]);
-      if (kTail && v == kVectors - 1) hn::BlendedStore(value, mask, d, c + v * kLanes);
-      else hn::StoreU(value, d, c + v * kLanes);
+      if (kTail && v == kVectors - 1)
+        hn::BlendedStore(value, mask, d, c + v * kLanes);
+      else
+        hn::StoreU(value, d, c + v * kLanes);
     }
   }
 }
@@ -135,10 +141,14 @@ template <typename T, int kRows>
 HWY_INLINE void run_tile_of_width(const TileArgs<T>& args) {
   using Shape = Tiling<T>;
   constexpr int64_t kVectorWidth = Shape::kLanes / Shape::kParts;
-  if (args.columns == 2 * kVectorWidth) run_tile<T, kRows, 2, false>(args);
-  else if (args.columns > kVectorWidth) run_tile<T, kRows, 2, true>(args);
-  else if (args.columns == kVectorWidth) run_tile<T, kRows, 1, false>(args);
-  else run_tile<T, kRows, 1, true>(args);
+  if (args.columns == 2 * kVectorWidth)
+    run_tile<T, kRows, 2, false>(args);
+  else if (args.columns > kVectorWidth)
+    run_tile<T, kRows, 2, true>(args);
+  else if (args.columns == kVectorWidth)
+    run_tile<T, kRows, 1, false>(args);
+  else
+    run_tile<T, kRows, 1, true>(args);
 }
 
 // All rows of c against one panel of b.
@@ -202,8 +212,17 @@ HWY_INLINE void pack_panel(const T* b, int64_t b_row, int64_t b_column, int64_t 
 
 template <typename T>
 HWY_INLINE TileArgs<T> tile_args(const Gemm& g) {
-  return {g.k, static_cast<const T*>(g.a), g.a_row, g.a_column, static_cast<const T*>(g.b), g.b_row,
-          static_cast<T*>(g.c), g.n, static_cast<const T*>(g.bias), false, 0};
+  return {g.k,
+          static_cast<const T*>(g.a),
+          g.a_row,
+          g.a_column,
+          static_cast<const T*>(g.b),
+          g.b_row,
+          static_cast<T*>(g.c),
+          g.n,
+          static_cast<const T*>(g.bias),
+          false,
+          0};
 }
 
 // Without packing; b's rows are contiguous.

@@ -28,11 +28,16 @@ struct Wide {
 template <typename F>
 void visit_size(DType t, F f) {
   switch (dtype_size(t)) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: return f(Wide{});
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Wide{});
   }
 }
 
@@ -48,7 +53,8 @@ Status cat(const KernelContext& c) noexcept {
     if (in.numel == 0) continue;
     const int64_t run = in.numel / whole.outer * bytes;
     const char* from = in.as<char>();
-    for (int64_t o = 0; o < whole.outer; ++o) std::memcpy(start + o * out_run, from + o * run, static_cast<size_t>(run));
+    for (int64_t o = 0; o < whole.outer; ++o)
+      std::memcpy(start + o * out_run, from + o * run, static_cast<size_t>(run));
     start += run;
   }
   return ok_status();
@@ -207,8 +213,12 @@ Status max_with_indices(const KernelContext& c) noexcept {
 
 template <typename T>
 constexpr std::array<KernelEntry, 2> scatter_entries() {
-  return {KernelEntry{.op = "gather_backward", .dtypes = dtype_of<T>, .run = gather_backward<T>, .contiguous_inputs = true},
-          KernelEntry{.op = "as_strided_backward", .dtypes = dtype_of<T>, .run = as_strided_backward<T>, .contiguous_inputs = true}};
+  return {
+      KernelEntry{.op = "gather_backward", .dtypes = dtype_of<T>, .run = gather_backward<T>, .contiguous_inputs = true},
+      KernelEntry{.op = "as_strided_backward",
+                  .dtypes = dtype_of<T>,
+                  .run = as_strided_backward<T>,
+                  .contiguous_inputs = true}};
 }
 
 template <typename... Ts>

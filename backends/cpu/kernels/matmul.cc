@@ -4,7 +4,6 @@
 // Keeps the order of these includes: the first repeats this source for each instruction set.
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-
 #include "vellum/backends/cpu/kernels/entries.h"
 #include "vellum/backends/cpu/kernels/families.h"
 #include "vellum/backends/cpu/kernels/gemm-inl.h"
@@ -100,12 +99,13 @@ size_t half_workspace(const KernelContext& context) noexcept {
 // Rows of halves at any strides as row-major floats.
 template <typename H>
 void widen(const H* from, int64_t rows, int64_t columns, int64_t row, int64_t column, float* to) {
-  parallel_for(0, rows, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, columns)), [&](int64_t r, int64_t last) HWY_ATTR {
-    for (; r < last; ++r) {
-      const int64_t stride = column * static_cast<int64_t>(sizeof(H));
-      load_half<H>(from + r * row, stride, to + r * columns, columns);
-    }
-  });
+  parallel_for(0, rows, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, columns)),
+               [&](int64_t r, int64_t last) HWY_ATTR {
+                 for (; r < last; ++r) {
+                   const int64_t stride = column * static_cast<int64_t>(sizeof(H));
+                   load_half<H>(from + r * row, stride, to + r * columns, columns);
+                 }
+               });
 }
 
 template <typename H>
@@ -115,8 +115,10 @@ void run_widened(const Gemm& half, float* scratch) {
   void* packing = reinterpret_cast<char*>(scratch) + aligned(static_cast<size_t>(half_floats(g)) * sizeof(float));
   widen(static_cast<const H*>(half.a), g.m, g.k, g.a_row, g.a_column, a);
   const bool transposed = g.b_row == 1 && g.b_column != 1;
-  if (transposed) widen(static_cast<const H*>(half.b), g.n, g.k, g.b_column, g.b_row, b);
-  else widen(static_cast<const H*>(half.b), g.k, g.n, g.b_row, g.b_column, b);
+  if (transposed)
+    widen(static_cast<const H*>(half.b), g.n, g.k, g.b_column, g.b_row, b);
+  else
+    widen(static_cast<const H*>(half.b), g.k, g.n, g.b_row, g.b_column, b);
   if (half.bias) to_floats(static_cast<const H*>(half.bias), bias, g.n);
   g.a = a;
   g.a_row = g.k;
@@ -148,10 +150,11 @@ constexpr std::array<KernelEntry, sizeof...(Ts)> own_entries(std::string_view na
 
 template <MakeProduct kMake, bool kContiguous>
 constexpr std::array<KernelEntry, 3> float_entries(std::string_view name) {
-  return {KernelEntry{name, kFloat32, run_float<kMake>, plan_onednn<kFloat32, kMake>, float_workspace<kMake>, kContiguous},
-          KernelEntry{name, kBFloat16, run_half<bfloat16, kMake>, plan_onednn<kBFloat16, kMake>, half_workspace<kMake>,
-                      kContiguous},
-          KernelEntry{name, kFloat16, run_half<float16, kMake>, plan_half<kMake>, half_workspace<kMake>, kContiguous}};
+  return {
+      KernelEntry{name, kFloat32, run_float<kMake>, plan_onednn<kFloat32, kMake>, float_workspace<kMake>, kContiguous},
+      KernelEntry{name, kBFloat16, run_half<bfloat16, kMake>, plan_onednn<kBFloat16, kMake>, half_workspace<kMake>,
+                  kContiguous},
+      KernelEntry{name, kFloat16, run_half<float16, kMake>, plan_half<kMake>, half_workspace<kMake>, kContiguous}};
 }
 
 constexpr auto kEntries =

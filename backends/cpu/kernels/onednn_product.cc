@@ -37,8 +37,8 @@ struct Key {
 
 size_t slot_of(const Key& key, size_t slots) {
   uint64_t hash = static_cast<uint64_t>(key.threads) * 2 + key.bias;
-  for (const int64_t part : {key.m, key.n, key.k, key.a_row, key.a_column, key.b_row, key.b_column,
-                             static_cast<int64_t>(key.dtype)})
+  for (const int64_t part :
+       {key.m, key.n, key.k, key.a_row, key.a_column, key.b_row, key.b_column, static_cast<int64_t>(key.dtype)})
     hash = (hash ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return hash >> 32 & (slots - 1);
 }
@@ -47,8 +47,10 @@ size_t slot_of(const Key& key, size_t slots) {
 // is 1.
 bool make_plain(int64_t rows, int64_t columns, int64_t* row, int64_t* column) {
   if (columns == 1) *column = 1;
-  if (*column == 1 && rows == 1) *row = columns;
-  else if (rows == 1) *row = 1;
+  if (*column == 1 && rows == 1)
+    *row = columns;
+  else if (rows == 1)
+    *row = 1;
   if (*column == 1) return *row >= columns;
   return *row == 1 && *column >= rows;
 }

@@ -55,8 +55,10 @@ void for_each_value(int64_t n, Make make, F f) {
 
 template <typename T>
 T rounded(double x) {
-  if constexpr (std::is_same_v<T, double>) return x;
-  else return T(static_cast<float>(x));
+  if constexpr (std::is_same_v<T, double>)
+    return x;
+  else
+    return T(static_cast<float>(x));
 }
 
 template <typename T>
@@ -127,10 +129,12 @@ constexpr std::array<KernelEntry, 4> entries_of() {
   return {KernelEntry{.op = "uniform_", .dtypes = dtype_of<T>, .run = uniform<T>},
           KernelEntry{.op = "normal_", .dtypes = dtype_of<T>, .run = normal<T>},
           KernelEntry{.op = "dropout", .dtypes = dtype_of<T>, .run = dropout<T>, .contiguous_inputs = true},
-          KernelEntry{.op = "dropout_backward", .dtypes = dtype_of<T>, .run = dropout_backward<T>, .contiguous_inputs = true}};
+          KernelEntry{
+              .op = "dropout_backward", .dtypes = dtype_of<T>, .run = dropout_backward<T>, .contiguous_inputs = true}};
 }
 
-constexpr auto kEntries = join(entries_of<float16>(), entries_of<bfloat16>(), entries_of<float>(), entries_of<double>());
+constexpr auto kEntries =
+    join(entries_of<float16>(), entries_of<bfloat16>(), entries_of<float>(), entries_of<double>());
 
 }  // namespace
 

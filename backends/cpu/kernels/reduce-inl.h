@@ -25,12 +25,12 @@ namespace HWY_NAMESPACE {
 // A fold is a struct with the types Element (in memory), Work (of the arithmetic), Lane (a real part of it) and Total
 // (what blocks are combined in), kParts (2 for complex), lane_identity(), identity(), fold(), combine(), fold_row() and
 // finish(). Results do not depend on the number of threads: how elements are grouped follows from the shape alone.
-inline constexpr int64_t kReduceGrain = 32768;  // elements that are not worth a second thread
-inline constexpr int64_t kFoldBlock = 1024;     // elements that are folded before they meet the total
-inline constexpr int64_t kMaxChunks = 256;      // of the elements of one output
-inline constexpr int64_t kColumns = 256;        // that are folded side by side
-inline constexpr int64_t kMaxColumnChunks = 16; // of the rows of one block of columns
-inline constexpr int64_t kRowsPerFlush = 64;    // rows that are folded before they meet the totals
+inline constexpr int64_t kReduceGrain = 32768;   // elements that are not worth a second thread
+inline constexpr int64_t kFoldBlock = 1024;      // elements that are folded before they meet the total
+inline constexpr int64_t kMaxChunks = 256;       // of the elements of one output
+inline constexpr int64_t kColumns = 256;         // that are folded side by side
+inline constexpr int64_t kMaxColumnChunks = 16;  // of the rows of one block of columns
+inline constexpr int64_t kRowsPerFlush = 64;     // rows that are folded before they meet the totals
 
 template <typename T>
 using WorkOf = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float,
@@ -165,10 +165,9 @@ void reduce_columns(const LoopPlan& plan, const ReducePlan& p) {
   const auto run = [&](int64_t first, int64_t last) HWY_ATTR {
     for (int64_t i = first; i < last; ++i) {
       const int64_t column = i % blocks * kColumns, kept = i / blocks;
-      reduce_column_block<Fold>(
-          static_cast<const char*>(plan.data[1]) + p.kept.in_offset(kept) + column * kBytes,
-          static_cast<char*>(plan.data[0]) + p.kept.out_offset(kept) + column * kBytes, p.folded,
-          std::min(kColumns, p.columns - column));
+      reduce_column_block<Fold>(static_cast<const char*>(plan.data[1]) + p.kept.in_offset(kept) + column * kBytes,
+                                static_cast<char*>(plan.data[0]) + p.kept.out_offset(kept) + column * kBytes, p.folded,
+                                std::min(kColumns, p.columns - column));
     }
   };
   const int64_t work = p.folded.count * std::min(kColumns, p.columns);
@@ -180,8 +179,10 @@ template <typename Fold>
 Status run_reduction(const KernelContext& context) noexcept {
   const LoopPlan& plan = *context.loop;
   const ReducePlan p = make_reduce_plan(plan, sizeof(typename Fold::Element));
-  if (p.columns > 0) reduce_columns<Fold>(plan, p);
-  else if (p.kept.count > 0) reduce_rows<Fold>(plan, p);
+  if (p.columns > 0)
+    reduce_columns<Fold>(plan, p);
+  else if (p.kept.count > 0)
+    reduce_rows<Fold>(plan, p);
   return ok_status();
 }
 

@@ -4,7 +4,6 @@
 // Keeps the order of these includes: the first repeats this source for each instruction set.
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-
 #include "vellum/backends/cpu/kernels/entries.h"
 #include "vellum/backends/cpu/kernels/families.h"
 #include "vellum/backends/cpu/kernels/reduce-inl.h"
@@ -66,13 +65,17 @@ struct Amax {
   static constexpr int kParts = 1;
 
   static Lane lane_identity() {
-    if constexpr (std::is_floating_point_v<Work>) return -std::numeric_limits<Work>::infinity();
-    else return std::numeric_limits<Work>::lowest();
+    if constexpr (std::is_floating_point_v<Work>)
+      return -std::numeric_limits<Work>::infinity();
+    else
+      return std::numeric_limits<Work>::lowest();
   }
   static Total identity() { return lane_identity(); }
   static HWY_INLINE Lane fold(Lane a, Lane x) {
-    if constexpr (std::is_floating_point_v<Work>) return (x > a) | (x != x) ? x : a;
-    else return x > a ? x : a;
+    if constexpr (std::is_floating_point_v<Work>)
+      return (x > a) | (x != x) ? x : a;
+    else
+      return x > a ? x : a;
   }
   static HWY_INLINE Total combine(Total a, Total x) { return fold(a, x); }
   static HWY_INLINE void fold_row(const Lane* x, int64_t n, Total* parts) {
