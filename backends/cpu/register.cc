@@ -1,4 +1,5 @@
 #include "vellum/backends/cpu/cpu_backend.h"
+#include "vellum/device/device.h"
 
 namespace vellum {
 namespace {

@@ -25,6 +25,9 @@ std::span<const KernelEntry> random_kernels();          // uniform_, normal_, dr
 std::span<const KernelEntry> transcendental_kernels();  // exp, log, sqrt, pow
 std::span<const KernelEntry> softmax_kernels();         // log_softmax and its backward
 std::span<const KernelEntry> nll_loss_kernels();        // nll_loss and its backward
+std::span<const KernelEntry> indexing_kernels();        // gather, cat, as_strided_backward and their like
+std::span<const KernelEntry> max_kernels();             // max along a dimension, with indices
+std::span<const KernelEntry> random_kernels();          // uniform_, normal_, dropout and its backward
 
 std::vector<KernelEntry> all_kernels();
 

@@ -1,239 +1,202 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 
+#include "vellum/backends/cpu/kernels/complex_math.h"
+#include "vellum/backends/cpu/kernels/dim_split.h"
 #include "vellum/backends/cpu/kernels/entries.h"
 #include "vellum/backends/cpu/kernels/families.h"
 #include "vellum/backends/cpu/parallel.h"
 #include "vellum/tensor/ops/attributes.h"
 
-// Kernels that move elements: bound by memory, so they are not compiled for each instruction set.
+// Bound by loads and stores at computed places: nothing to vectorise, so this family is compiled once.
 
 namespace vellum::cpu {
 namespace {
 
-constexpr int64_t kGrain = 32 << 10;  // elements
+constexpr int64_t kGrain = 16384;  // elements that are not worth a second thread
+constexpr Status kBadIndex{StatusCode::kInvalidArgument,
+                           "index out of range: an entry is outside [0, size of the indexed dimension)"};
 
-// A shape seen as [outer, n, inner] around a dimension.
-struct Split {
-  int64_t outer = 1, n = 1, inner = 1;
-  Split(const int64_t* sizes, int rank, int dim) {
-    for (int d = 0; d < rank; ++d) (d < dim ? outer : d == dim ? n : inner) *= sizes[d];
+int64_t grain_for(int64_t elements_each) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, elements_each)); }
+
+// --- gather
+
+// The rows of an index tensor (its last dimension), and where each begins in the indexed tensor when the indexed
+// dimension counts nothing.
+class IndexRows {
+ public:
+  IndexRows(const TensorArg& index, const int64_t* shape, int rank, int dim) : index_(index), dim_(dim), rank_(rank) {
+    int64_t stride = 1;
+    for (int d = rank - 1; d >= 0; --d) {
+      stride_[d] = stride;
+      stride *= shape[d];
+    }
+    size_ = rank > 0 ? shape[dim] : 1;
+    width_ = rank > 0 ? index.sizes[rank - 1] : 1;
+    count_ = width_ > 0 ? index.numel / width_ : 0;
+    step_ = rank > 0 ? stride_[dim] : 1;
+    inner_ = rank > 0 && dim != rank - 1 ? 1 : 0;
   }
+
+  int64_t count() const { return count_; }
+  int64_t width() const { return width_; }
+  const int64_t* row(int64_t r) const { return index_.as<const int64_t>() + r * width_; }
+  // Where element j of a row with entry `at` lies: start(r) + at * step() + j * inner().
+  int64_t step() const { return step_; }
+  int64_t inner() const { return inner_; }
+  bool is_valid(int64_t at) const { return at >= 0 && at < size_; }
+  int64_t start(int64_t r) const {
+    int64_t offset = 0;
+    for (int d = rank_ - 2; d >= 0; --d) {
+      const int64_t i = r % index_.sizes[d];
+      r /= index_.sizes[d];
+      if (d != dim_) offset += i * stride_[d];
+    }
+    return offset;
+  }
+  // Rows from one multiple of this to the next write apart from those of other multiples.
+  int64_t independent_rows() const {
+    int64_t rows = 1;
+    for (int d = std::max(dim_, 0); d < rank_ - 1; ++d) rows *= index_.sizes[d];
+    return std::max<int64_t>(rows, 1);
+  }
+
+  bool all_valid() const {
+    const int64_t* entries = index_.as<const int64_t>();
+    return std::all_of(entries, entries + index_.numel, [this](int64_t at) { return is_valid(at); });
+  }
+
+ private:
+  const TensorArg& index_;
+  int dim_, rank_;
+  int64_t stride_[kMaxRank];
+  int64_t size_, width_, count_, step_, inner_;
 };
 
-// Elements that are only moved, by their size.
-struct Wide {
-  uint64_t a, b;
+struct Bytes16 {
+  uint64_t halves[2];
 };
 
-template <typename F>
-void visit_size(DType t, F f) {
-  switch (dtype_size(t)) {
+template <typename T>
+Status gather_as(const KernelContext& context) {
+  const TensorArg &x = context.inputs[0], &index = context.inputs[1];
+  const IndexRows rows(index, x.sizes, x.rank, context.attributes<DimAttrs>().dim);
+  const T* from = x.as<const T>();
+  T* out = context.outputs[0].as<T>();
+  std::atomic<bool> bad{false};
+  parallel_for(0, rows.count(), grain_for(rows.width()), [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) {
+      const int64_t* entries = rows.row(r);
+      const int64_t start = rows.start(r);
+      for (int64_t j = 0; j < rows.width(); ++j) {
+        if (!rows.is_valid(entries[j])) return bad.store(true, std::memory_order_relaxed);
+        out[r * rows.width() + j] = from[start + entries[j] * rows.step() + j * rows.inner()];
+      }
+    }
+  });
+  return bad.load(std::memory_order_relaxed) ? kBadIndex : ok_status();
+}
+
+Status run_gather(const KernelContext& context) noexcept {
+  switch (dtype_size(context.inputs[0].dtype)) {
     case 1:
-      return f(uint8_t{});
+      return gather_as<uint8_t>(context);
     case 2:
-      return f(uint16_t{});
+      return gather_as<uint16_t>(context);
     case 4:
-      return f(uint32_t{});
+      return gather_as<uint32_t>(context);
     case 8:
-      return f(uint64_t{});
+      return gather_as<uint64_t>(context);
     default:
-      return f(Wide{});
+      return gather_as<Bytes16>(context);
   }
+}
+
+template <typename T>
+Status run_gather_backward(const KernelContext& context) noexcept {
+  const auto& attrs = context.attributes<GatherBackwardAttrs>();
+  const TensorArg &g = context.inputs[0], &out = context.outputs[0];
+  const IndexRows rows(context.inputs[1], attrs.shape.data(), attrs.shape.size(), attrs.dim);
+  if (!rows.all_valid()) return kBadIndex;
+  std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
+  const T* from = g.as<const T>();
+  T* to = out.as<T>();
+  const int64_t group = rows.independent_rows();
+  parallel_for(0, rows.count() / group, grain_for(group * rows.width()), [&](int64_t first, int64_t last) {
+    for (int64_t r = first * group; r < last * group; ++r) {
+      const int64_t* entries = rows.row(r);
+      const int64_t start = rows.start(r);
+      for (int64_t j = 0; j < rows.width(); ++j) {
+        T& sum = to[start + entries[j] * rows.step() + j * rows.inner()];
+        sum = T(sum + from[r * rows.width() + j]);
+      }
+    }
+  });
+  return ok_status();
 }
 
 // --- cat
 
-Status cat(const KernelContext& c) noexcept {
-  const TensorArg& out = c.outputs[0];
-  const Split whole(out.sizes, out.rank, c.attributes<DimAttrs>().dim);
+Status run_cat(const KernelContext& context) noexcept {
+  const TensorArg& out = context.outputs[0];
+  const DimSplit whole(out.sizes, out.rank, context.attributes<DimAttrs>().dim);
   const int64_t bytes = static_cast<int64_t>(dtype_size(out.dtype));
   const int64_t out_run = whole.n * whole.inner * bytes;
-  char* start = out.as<char>();
-  for (const TensorArg& in : c.inputs) {
-    if (in.numel == 0) continue;
-    const int64_t run = in.numel / whole.outer * bytes;
-    const char* from = in.as<char>();
-    for (int64_t o = 0; o < whole.outer; ++o)
-      std::memcpy(start + o * out_run, from + o * run, static_cast<size_t>(run));
-    start += run;
-  }
-  return ok_status();
-}
-
-// --- gather
-
-// Walks the positions of a row-major index and the matching offsets in a row-major tensor, beside dimension `dim`.
-class GatherWalk {
- public:
-  GatherWalk(const int64_t* index_sizes, const int64_t* sizes, int rank, int dim) : rank_(rank), sizes_(index_sizes) {
-    int64_t step = 1;
-    for (int d = rank - 1; d >= 0; --d) {
-      strides_[d] = d == dim ? 0 : step;
-      if (d == dim) {
-        along_ = step;
-        n_ = sizes[d];
+  int64_t at = 0;  // bytes into each run of the output
+  for (const TensorArg& t : context.inputs) {
+    if (t.numel == 0) continue;
+    const int64_t run = t.numel / whole.outer * bytes;
+    char* to = out.as<char>() + at;
+    const char* from = t.as<const char>();
+    // Split by byte, so that one long run is shared, too.
+    parallel_for(0, whole.outer * run, 256 << 10, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last;) {
+        const int64_t column = i % run, n = std::min(run - column, last - i);
+        std::memcpy(to + i / run * out_run + column, from + i, static_cast<size_t>(n));
+        i += n;
       }
-      step *= sizes[d];
-    }
-  }
-
-  int64_t n() const { return n_; }
-  int64_t along() const { return along_; }
-
-  // Calls f(position in the index, offset in the tensor without the indexed dimension) over [first, last).
-  template <typename F>
-  void walk(int64_t first, int64_t last, F f) const {
-    int64_t at[kMaxRank];
-    int64_t offset = 0, rest = first;
-    for (int d = rank_ - 1; d >= 0; --d) {
-      at[d] = rest % sizes_[d];
-      rest /= sizes_[d];
-      offset += at[d] * strides_[d];
-    }
-    for (int64_t i = first; i < last; ++i) {
-      f(i, offset);
-      for (int d = rank_ - 1; d >= 0; --d) {
-        offset += strides_[d];
-        if (++at[d] < sizes_[d]) break;
-        offset -= at[d] * strides_[d];
-        at[d] = 0;
-      }
-    }
-  }
-
- private:
-  int rank_;
-  const int64_t* sizes_;
-  int64_t strides_[kMaxRank];
-  int64_t along_ = 1, n_ = 1;
-};
-
-Status check_indices(const TensorArg& index, int64_t n) {
-  const int64_t* at = index.as<int64_t>();
-  for (int64_t i = 0; i < index.numel; ++i)
-    if (at[i] < 0 || at[i] >= n)
-      return {StatusCode::kInvalidArgument, "an index is out of range; indices lie in [0, size of the dimension)"};
-  return ok_status();
-}
-
-Status gather(const KernelContext& c) noexcept {
-  const TensorArg &x = c.inputs[0], &index = c.inputs[1], &out = c.outputs[0];
-  const GatherWalk walk(index.sizes, x.sizes, x.rank, c.attributes<DimAttrs>().dim);
-  if (const Status status = check_indices(index, walk.n()); !status.ok()) return status;
-  visit_size(x.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    parallel_for(0, index.numel, kGrain, [&](int64_t first, int64_t last) {
-      const int64_t* at = index.as<int64_t>();
-      const T* from = x.as<T>();
-      T* to = out.as<T>();
-      walk.walk(first, last, [&](int64_t i, int64_t offset) { to[i] = from[offset + at[i] * walk.along()]; });
     });
-  });
-  return ok_status();
-}
-
-template <typename T>
-Status gather_backward(const KernelContext& c) noexcept {
-  const TensorArg &g = c.inputs[0], &index = c.inputs[1], &out = c.outputs[0];
-  const GatherWalk walk(index.sizes, out.sizes, out.rank, c.attributes<GatherBackwardAttrs>().dim);
-  if (const Status status = check_indices(index, walk.n()); !status.ok()) return status;
-  const int64_t* at = index.as<int64_t>();
-  const T* from = g.as<T>();
-  T* to = out.as<T>();
-  std::fill_n(to, out.numel, T{});
-  if (index.numel == 0) return ok_status();
-  walk.walk(0, index.numel, [&](int64_t i, int64_t offset) {  // several elements may meet: one thread
-    T& into = to[offset + at[i] * walk.along()];
-    into = T(into + from[i]);
-  });
+    at += run;
+  }
   return ok_status();
 }
 
 // --- as_strided_backward
 
+// Sequential: elements may overlap.
 template <typename T>
-Status as_strided_backward(const KernelContext& c) noexcept {
-  const auto& a = c.attributes<AsStridedBackwardAttrs>();
-  const TensorArg &g = c.inputs[0], &out = c.outputs[0];
-  const T* from = g.as<T>();
+Status run_as_strided_backward(const KernelContext& context) noexcept {
+  const auto& attrs = context.attributes<AsStridedBackwardAttrs>();
+  const TensorArg &g = context.inputs[0], &out = context.outputs[0];
+  std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
+  const T* from = g.as<const T>();
   T* to = out.as<T>();
-  std::fill_n(to, out.numel, T{});
-  if (g.numel == 0) return ok_status();
-  const int rank = a.size.size();
-  const int64_t inner = rank ? a.size[rank - 1] : 1, step = rank ? a.stride[rank - 1] : 0;
-  int64_t at[kMaxRank] = {};
-  int64_t offset = a.offset;
-  for (int64_t done = 0; done < g.numel; done += inner) {
-    for (int64_t i = 0; i < inner; ++i) {
-      T& into = to[offset + i * step];
-      into = T(into + from[done + i]);
-    }
-    for (int d = rank - 2; d >= 0; --d) {
-      offset += a.stride[d];
-      if (++at[d] < a.size[d]) break;
-      offset -= at[d] * a.stride[d];
-      at[d] = 0;
+  const int rank = attrs.size.size();
+  int64_t index[kMaxRank] = {}, at = attrs.offset;
+  for (int64_t i = 0; i < g.numel; ++i) {
+    to[at] = T(to[at] + from[i]);
+    for (int d = rank - 1; d >= 0; --d) {
+      at += attrs.stride[d];
+      if (++index[d] < attrs.size[d]) break;
+      at -= attrs.size[d] * attrs.stride[d];
+      index[d] = 0;
     }
   }
   return ok_status();
 }
 
-// --- max along a dimension
-
-template <typename T>
-bool is_nan(T x) {
-  return x != x;
-}
-
-template <typename T>
-Status max_with_indices(const KernelContext& c) noexcept {
-  const TensorArg& x = c.inputs[0];
-  const Split s(x.sizes, x.rank, c.attributes<DimAttrs>().dim);
-  T* values = c.outputs[0].as<T>();
-  int64_t* indices = c.outputs[1].as<int64_t>();
-  parallel_for(0, s.outer * s.inner, std::max<int64_t>(kGrain / std::max<int64_t>(s.n, 1), 1),
-               [&](int64_t first, int64_t last) {
-                 for (int64_t k = first; k < last; ++k) {
-                   const T* column = x.as<T>() + k / s.inner * s.n * s.inner + k % s.inner;
-                   int64_t best = 0;
-                   T top = column[0];
-                   for (int64_t i = 1; i < s.n && !is_nan(top); ++i) {
-                     const T v = column[i * s.inner];
-                     if (v > top || is_nan(v)) {
-                       top = v;
-                       best = i;
-                     }
-                   }
-                   values[k] = top;
-                   indices[k] = best;
-                 }
-               });
-  return ok_status();
-}
-
-template <typename T>
-constexpr std::array<KernelEntry, 2> scatter_entries() {
-  return {
-      KernelEntry{.op = "gather_backward", .dtypes = dtype_of<T>, .run = gather_backward<T>, .contiguous_inputs = true},
-      KernelEntry{.op = "as_strided_backward",
-                  .dtypes = dtype_of<T>,
-                  .run = as_strided_backward<T>,
-                  .contiguous_inputs = true}};
-}
-
 template <typename... Ts>
-constexpr std::array<KernelEntry, sizeof...(Ts)> max_entries() {
-  return {KernelEntry{.op = "max", .dtypes = dtype_of<Ts>, .run = max_with_indices<Ts>, .contiguous_inputs = true}...};
+constexpr auto backward_entries() {
+  return std::array{
+      KernelEntry{"gather_backward", dtype_of<Ts>, run_gather_backward<Ts>, nullptr, nullptr, true}...,
+      KernelEntry{"as_strided_backward", dtype_of<Ts>, run_as_strided_backward<Ts>, nullptr, nullptr, true}...};
 }
 
-constexpr std::array<KernelEntry, 2> kMoves = {
-    KernelEntry{.op = "cat", .dtypes = kAllDTypes, .run = cat, .contiguous_inputs = true},
-    KernelEntry{.op = "gather", .dtypes = kAllDTypes, .run = gather, .contiguous_inputs = true}};
-
-constexpr auto kEntries =
-    join(kMoves, scatter_entries<float16>(), scatter_entries<bfloat16>(), scatter_entries<float>(),
-         scatter_entries<double>(), scatter_entries<complex64>(), scatter_entries<complex128>(),
-         max_entries<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, double>());
+constexpr auto kEntries = join(std::array{KernelEntry{"gather", kAllDTypes, run_gather, nullptr, nullptr, true},
+                                          KernelEntry{"cat", kAllDTypes, run_cat, nullptr, nullptr, true}},
+                               backward_entries<float16, bfloat16, float, double, complex64, complex128>());
 
 }  // namespace
 

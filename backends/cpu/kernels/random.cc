@@ -1,143 +1,197 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vellum/backends/cpu/kernels/random.cc"
+#include "vellum/backends/cpu/kernels/targets.h"
+// Keeps the order of these includes: the first repeats this source for each instruction set.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
 #include "vellum/backends/cpu/kernels/entries.h"
 #include "vellum/backends/cpu/kernels/families.h"
+#include "vellum/backends/cpu/kernels/half-inl.h"
+#include "vellum/backends/cpu/kernels/philox-inl.h"
+#include "vellum/backends/cpu/kernels/vector_math-inl.h"
 #include "vellum/backends/cpu/parallel.h"
-#include "vellum/tensor/generator.h"
 #include "vellum/tensor/ops/attributes.h"
 
-// Random numbers as generator.h documents them: each value is a function of its position, so ranges can be computed
-// in any order by any number of threads. Ranges are handed out in whole blocks of four draws.
-
+HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
-namespace {
+namespace HWY_NAMESPACE {
 
-constexpr int64_t kGrain = 8 << 10;  // elements
-constexpr int kBlock = 4;            // elements that one step makes
-
-// Uniform numbers [0, 1) of elements 4b to 4b + 3.
-struct UniformBlock {
-  double value[kBlock];
-};
+inline constexpr int64_t kGrainBlocks = 16;  // blocks of draws that are not worth a second thread
 
 template <typename T>
-UniformBlock uniform_block(const RandomState& state, int64_t block) {
-  UniformBlock u;
-  const uint64_t b = static_cast<uint64_t>(block);
-  if constexpr (std::is_same_v<T, double>) {
-    const uint64_t counter = state.offset / 4 + 2 * b;
-    for (uint64_t half = 0; half < 2; ++half) {
-      const auto lane = philox(state.seed, counter + half);
-      for (int i = 0; i < 2; ++i) {
-        const uint64_t bits = uint64_t{lane[2 * i]} << 32 | lane[2 * i + 1];
-        u.value[2 * half + i] = static_cast<double>(bits >> 11) * 0x1p-53;
-      }
-    }
-  } else {
-    const auto lane = philox(state.seed, state.offset / 4 + b);
-    for (int i = 0; i < kBlock; ++i) u.value[i] = (lane[i] >> 8) * 0x1p-24;
-  }
-  return u;
+using RealOf = std::conditional_t<sizeof(T) == 2, float, T>;
+
+// Elements that a block of draws gives.
+template <typename R>
+inline constexpr int64_t kElements = sizeof(R) == 8 ? kDraws / 2 : kDraws;
+
+// The uniforms of one block.
+HWY_INLINE void block_uniforms(const uint32_t* draws, float* u) {
+  for (int64_t i = 0; i < kDraws; ++i) u[i] = static_cast<float>(static_cast<int32_t>(draws[i] >> 8)) * 0x1p-24f;
 }
 
-// Calls f(element, value) for each element of [0, n), where make(block) gives the values of four.
-template <typename Make, typename F>
-void for_each_value(int64_t n, Make make, F f) {
-  parallel_for(0, (n + kBlock - 1) / kBlock, kGrain / kBlock, [&](int64_t first, int64_t last) {
-    for (int64_t b = first; b < last; ++b) {
-      const UniformBlock u = make(b);
-      const int64_t end = std::min<int64_t>(n - b * kBlock, kBlock);
-      for (int64_t i = 0; i < end; ++i) f(b * kBlock + i, u.value[i]);
+HWY_INLINE void block_uniforms(const uint32_t* draws, double* u) {
+  for (int64_t i = 0; i < kDraws / 2; ++i) {
+    const uint64_t bits = (uint64_t{draws[2 * i]} << 32 | draws[2 * i + 1]) >> 11;
+    u[i] = static_cast<double>(static_cast<int64_t>(bits)) * 0x1p-53;
+  }
+}
+
+// cos and sin of `turns` whole turns, in [0, 1). The reduction to an eighth of a turn is exact; the polynomials are
+// those of Cephes (Moshier), good to the last place there.
+HWY_INLINE void cos_sin(float turns, float* cosine, float* sine) {
+  const int32_t quadrant = static_cast<int32_t>(turns * 4 + 0.5f);
+  const float x = (turns - static_cast<float>(quadrant) * 0.25f) * (2 * std::numbers::pi_v<float>);
+  const float z = x * x;
+  const float s = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * x + x;
+  const float c =
+      ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - 0.5f * z + 1;
+  const bool swaps = quadrant & 1;
+  const float a = swaps ? s : c, b = swaps ? c : s;
+  *cosine = (quadrant + 1) & 2 ? -a : a;
+  *sine = quadrant & 2 ? -b : b;
+}
+
+// Box-Muller in place.
+HWY_INLINE void to_normals(float* u) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  constexpr int64_t kPairs = kDraws / 2;
+  HWY_ALIGN float radius[kPairs];
+  for (int64_t j = 0; j < kPairs; ++j) radius[j] = 1 - u[2 * j];
+  map_lanes(radius, radius, kPairs,
+            [](auto d, auto v) HWY_ATTR { return hn::Sqrt(hn::Mul(hn::Set(d, -2.0f), log_lanes(d, v))); });
+  for (int64_t j = 0; j < kPairs; ++j) {
+    float cosine, sine;
+    cos_sin(u[2 * j + 1], &cosine, &sine);
+    u[2 * j] = radius[j] * cosine;
+    u[2 * j + 1] = radius[j] * sine;
+  }
+}
+
+HWY_INLINE void to_normals(double* u) {
+  for (int64_t j = 0; j < kDraws / 4; ++j) {
+    const double radius = std::sqrt(-2 * std::log(1 - u[2 * j])), angle = 2 * std::numbers::pi * u[2 * j + 1];
+    u[2 * j] = radius * std::cos(angle);
+    u[2 * j + 1] = radius * std::sin(angle);
+  }
+}
+
+template <typename R, typename T>
+HWY_INLINE void store(const R* values, T* out, int64_t n) {
+  if constexpr (sizeof(T) == 2)
+    from_floats(values, out, n);
+  else
+    std::copy_n(values, n, out);
+}
+
+// Calls f(draws, at, count) for blocks of `step` elements of n.
+template <typename F>
+HWY_INLINE void for_draws(const RandomState& state, int64_t n, int64_t step, const F& f) {
+  parallel_for(0, (n + step - 1) / step, kGrainBlocks, [&](int64_t first, int64_t last) HWY_ATTR {
+    HWY_ALIGN uint32_t draws[kDraws];
+    for (int64_t i = first; i < last; ++i) {
+      philox_block(state.seed, state.offset / 4 + static_cast<uint64_t>(i * (kDraws / 4)), draws);
+      f(draws, i * step, std::min(step, n - i * step));
     }
   });
 }
 
-template <typename T>
-T rounded(double x) {
-  if constexpr (std::is_same_v<T, double>)
-    return x;
-  else
-    return T(static_cast<float>(x));
+// out = start + scale * (uniform or normal).
+template <typename T, bool kNormal>
+void fill_random(const KernelContext& context, double start, double scale) {
+  using R = RealOf<T>;
+  const TensorArg& out = context.outputs[0];
+  const R a = R(start), b = R(scale);
+  for_draws(context.random, out.numel, kElements<R>, [&](const uint32_t* draws, int64_t at, int64_t n) HWY_ATTR {
+    HWY_ALIGN R values[kElements<R>];
+    block_uniforms(draws, values);
+    if constexpr (kNormal) to_normals(values);
+    for (int64_t i = 0; i < kElements<R>; ++i) values[i] = a + b * values[i];
+    store(values, out.as<T>() + at, n);
+  });
 }
 
 template <typename T>
-Status uniform(const KernelContext& c) noexcept {
-  const auto& a = c.attributes<UniformAttrs>();
-  T* out = c.outputs[0].as<T>();
-  for_each_value(
-      c.outputs[0].numel, [&](int64_t b) { return uniform_block<T>(c.random, b); },
-      [&](int64_t i, double u) { out[i] = rounded<T>(a.from + (a.to - a.from) * u); });
+Status run_uniform(const KernelContext& context) noexcept {
+  const auto& attrs = context.attributes<UniformAttrs>();
+  fill_random<T, false>(context, attrs.from, attrs.to - attrs.from);
   return ok_status();
 }
 
 template <typename T>
-UniformBlock normal_block(const RandomState& state, int64_t block) {
-  UniformBlock u = uniform_block<T>(state, block);
-  for (int i = 0; i < kBlock; i += 2) {
-    const double radius = std::sqrt(-2 * std::log(1 - u.value[i]));
-    const double angle = 2 * std::numbers::pi * u.value[i + 1];
-    u.value[i] = radius * std::cos(angle);
-    u.value[i + 1] = radius * std::sin(angle);
+Status run_normal(const KernelContext& context) noexcept {
+  const auto& attrs = context.attributes<NormalAttrs>();
+  fill_random<T, true>(context, attrs.mean, attrs.std);
+  return ok_status();
+}
+
+// Zeroes elements with probability p, scales the others.
+template <typename T>
+void drop(const T* x, T* out, int64_t n, double p, const RandomState& state) {
+  using R = RealOf<T>;
+  if (p >= 1) {
+    std::fill_n(out, n, T(0));
+    return;
   }
-  return u;
+  // u >= p for u = k * 2^-24 is k >= p * 2^24, without rounding.
+  const uint32_t least = static_cast<uint32_t>(std::ceil(p * 0x1p24));
+  const R scale = R(1 / (1 - p));
+  for_draws(state, n, kDraws, [&](const uint32_t* draws, int64_t at, int64_t count) HWY_ATTR {
+    HWY_ALIGN R values[kDraws];
+    if constexpr (sizeof(T) == 2)
+      to_floats(x + at, values, count);
+    else
+      std::copy_n(x + at, count, values);
+    for (int64_t i = 0; i < count; ++i) values[i] = draws[i] >> 8 >= least ? values[i] * scale : R(0);
+    store(values, out + at, count);
+  });
 }
 
 template <typename T>
-Status normal(const KernelContext& c) noexcept {
-  const auto& a = c.attributes<NormalAttrs>();
-  T* out = c.outputs[0].as<T>();
-  for_each_value(
-      c.outputs[0].numel, [&](int64_t b) { return normal_block<T>(c.random, b); },
-      [&](int64_t i, double z) { out[i] = rounded<T>(a.mean + a.std * z); });
-  return ok_status();
-}
-
-// --- dropout: the mask comes from 32-bit draws for every dtype.
-
-template <typename T>
-void drop(const TensorArg& in, const TensorArg& out, const RandomState& state, double p) {
-  const T* x = in.as<T>();
-  T* y = out.as<T>();
-  const T zero(0.0f);
-  const double scale = p < 1 ? 1 / (1 - p) : 0;
-  for_each_value(
-      in.numel, [&](int64_t b) { return uniform_block<float>(state, b); },
-      [&](int64_t i, double u) { y[i] = p < 1 && u >= p ? rounded<T>(static_cast<double>(x[i]) * scale) : zero; });
-}
-
-template <typename T>
-Status dropout(const KernelContext& c) noexcept {
-  if (const TensorArg& state = c.outputs[1]; state.defined) {
-    state.as<int64_t>()[0] = static_cast<int64_t>(c.random.seed);
-    state.as<int64_t>()[1] = static_cast<int64_t>(c.random.offset);
+Status run_dropout(const KernelContext& context) noexcept {
+  const TensorArg &x = context.inputs[0], &out = context.outputs[0];
+  drop(x.as<const T>(), out.as<T>(), x.numel, context.attributes<DropoutAttrs>().p, context.random);
+  if (context.outputs.size() > 1 && context.outputs[1].defined) {
+    int64_t* state = context.outputs[1].as<int64_t>();
+    state[0] = std::bit_cast<int64_t>(context.random.seed);
+    state[1] = std::bit_cast<int64_t>(context.random.offset);
   }
-  drop<T>(c.inputs[0], c.outputs[0], c.random, c.attributes<DropoutAttrs>().p);
   return ok_status();
 }
 
 template <typename T>
-Status dropout_backward(const KernelContext& c) noexcept {
-  const int64_t* state = c.inputs[1].as<int64_t>();
-  drop<T>(c.inputs[0], c.outputs[0], {static_cast<uint64_t>(state[0]), static_cast<uint64_t>(state[1])},
-          c.attributes<DropoutAttrs>().p);
+Status run_dropout_backward(const KernelContext& context) noexcept {
+  const TensorArg &g = context.inputs[0], &out = context.outputs[0];
+  const int64_t* state = context.inputs[1].as<const int64_t>();
+  drop(g.as<const T>(), out.as<T>(), g.numel, context.attributes<DropoutAttrs>().p,
+       {std::bit_cast<uint64_t>(state[0]), std::bit_cast<uint64_t>(state[1])});
   return ok_status();
 }
 
-template <typename T>
-constexpr std::array<KernelEntry, 4> entries_of() {
-  return {KernelEntry{.op = "uniform_", .dtypes = dtype_of<T>, .run = uniform<T>},
-          KernelEntry{.op = "normal_", .dtypes = dtype_of<T>, .run = normal<T>},
-          KernelEntry{.op = "dropout", .dtypes = dtype_of<T>, .run = dropout<T>, .contiguous_inputs = true},
-          KernelEntry{
-              .op = "dropout_backward", .dtypes = dtype_of<T>, .run = dropout_backward<T>, .contiguous_inputs = true}};
+template <typename... Ts>
+constexpr auto entries_of() {
+  return std::array{KernelEntry{"uniform_", dtype_of<Ts>, run_uniform<Ts>}...,
+                    KernelEntry{"normal_", dtype_of<Ts>, run_normal<Ts>}...,
+                    KernelEntry{"dropout", dtype_of<Ts>, run_dropout<Ts>, nullptr, nullptr, true}...,
+                    KernelEntry{"dropout_backward", dtype_of<Ts>, run_dropout_backward<Ts>, nullptr, nullptr, true}...};
 }
 
-constexpr auto kEntries =
-    join(entries_of<float16>(), entries_of<bfloat16>(), entries_of<float>(), entries_of<double>());
+constexpr auto kEntries = entries_of<float16, bfloat16, float, double>();
 
-}  // namespace
+std::span<const KernelEntry> random_entries() { return kEntries; }
 
-std::span<const KernelEntry> random_kernels() { return kEntries; }
-
+}  // namespace HWY_NAMESPACE
 }  // namespace vellum::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace vellum::cpu {
+HWY_EXPORT(random_entries);
+std::span<const KernelEntry> random_kernels() { return HWY_DYNAMIC_DISPATCH(random_entries)(); }
+}  // namespace vellum::cpu
+#endif
