@@ -4,9 +4,9 @@ namespace vellum::cpu {
 
 std::vector<KernelEntry> all_kernels() {
   std::vector<KernelEntry> all;
-  for (const auto family : {arithmetic_kernels, comparison_kernels, copy_kernels, matmul_kernels, reduce_kernels,
-                            indexing_kernels, random_kernels, transcendental_kernels, softmax_kernels, nll_loss_kernels,
-                            indexing_kernels, max_kernels, random_kernels}) {
+  for (KernelFamily* family :
+       {arithmetic_kernels, comparison_kernels, copy_kernels, transcendental_kernels, reduce_kernels, max_kernels,
+        indexing_kernels, matmul_kernels, softmax_kernels, nll_loss_kernels, random_kernels}) {
     const std::span<const KernelEntry> kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

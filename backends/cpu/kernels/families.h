@@ -10,25 +10,21 @@ namespace vellum::cpu {
 
 // The kernels of each family, for the best instruction set that this machine offers among those compiled. The choice
 // is made here, once; the entries' functions belong to that set.
-std::span<const KernelEntry>
-arithmetic_kernels();  // add, sub, mul, div, neg, conj, complex, relu, relu_backward, where
-std::span<const KernelEntry> comparison_kernels();  // eq, ne, lt, le, gt, ge
-std::span<const KernelEntry> copy_kernels();        // copy, fill_
+using KernelFamily = std::span<const KernelEntry>();
 
-std::span<const KernelEntry> matmul_kernels();  // matmul, linear
+KernelFamily arithmetic_kernels;      // add, sub, mul, div, neg, conj, complex, relu, relu_backward, where
+KernelFamily comparison_kernels;      // eq, ne, lt, le, gt, ge
+KernelFamily copy_kernels;            // copy, fill_
+KernelFamily transcendental_kernels;  // exp, log, sqrt, pow
+KernelFamily reduce_kernels;          // sum, mean, amax
+KernelFamily max_kernels;             // max along a dimension, with indices
+KernelFamily indexing_kernels;        // gather, gather_backward, cat, as_strided_backward
+KernelFamily matmul_kernels;          // matmul, linear
+KernelFamily softmax_kernels;         // log_softmax, log_softmax_backward
+KernelFamily nll_loss_kernels;        // nll_loss, nll_loss_backward
+KernelFamily random_kernels;          // uniform_, normal_, dropout, dropout_backward
 
-std::span<const KernelEntry> reduce_kernels();  // sum, mean, amax
-
-std::span<const KernelEntry> indexing_kernels();  // cat, gather, gather_backward, as_strided_backward, max
-
-std::span<const KernelEntry> random_kernels();          // uniform_, normal_, dropout, dropout_backward
-std::span<const KernelEntry> transcendental_kernels();  // exp, log, sqrt, pow
-std::span<const KernelEntry> softmax_kernels();         // log_softmax and its backward
-std::span<const KernelEntry> nll_loss_kernels();        // nll_loss and its backward
-std::span<const KernelEntry> indexing_kernels();        // gather, cat, as_strided_backward and their like
-std::span<const KernelEntry> max_kernels();             // max along a dimension, with indices
-std::span<const KernelEntry> random_kernels();          // uniform_, normal_, dropout and its backward
-
+// All of them.
 std::vector<KernelEntry> all_kernels();
 
 }  // namespace vellum::cpu
