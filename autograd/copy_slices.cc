@@ -65,7 +65,7 @@ Tensor BaseWindow::scatter(const Tensor& g) const {
 CopySlices* CopySlices::create(Edge base, const BaseWindow& window, OpNode* function) {
   auto* node = new (internal::pool_allocate(sizeof(CopySlices))) CopySlices(window, function);
   node->storage_.push_back(std::move(base));
-  for (int i = 1; i < static_cast<int>(function->edges().size()); ++i) node->storage_.push_back(function->take_edge(i));
+  for (const Edge& edge : function->edges().subspan(1)) node->storage_.push_back(edge.clone());
   node->edges_ = node->storage_.data();
   node->num_edges_ = static_cast<uint32_t>(node->storage_.size());
   return node;

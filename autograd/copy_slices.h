@@ -26,6 +26,7 @@ class BaseWindow {
 
 // The history of a base after one of its views was written in place by `function`: the window's part of the gradient
 // passes through the function, the rest goes on unchanged. Edges: the base's old history, then the function's others.
+// The function keeps its own edges too: the saved tensors of a recorded backward pass get their history from them.
 class CopySlices final : public Node {
  public:
   // Takes over the reference to `function`, whose input 0 is the view.

@@ -95,8 +95,7 @@ void AccumulateGrad::apply(std::span<Tensor> cotangents, std::span<Tensor>) {
     else grad.add_(gradient);
   } else {
     // Steals the buffer where nobody else holds it.
-    const bool steal = grad_mode() ? gradient.use_count() == 1 : is_exclusive(gradient);
-    grad = steal ? std::move(gradient) : gradient.clone();
+    grad = is_exclusive(gradient) ? std::move(gradient) : gradient.clone();
   }
 }
 

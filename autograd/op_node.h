@@ -39,12 +39,7 @@ class OpNode final : public Node {
   void visit_owned(OwnerVisitor& visitor) const override;
 
   const OpDef& def() const { return slot_->def(); }
-  // Takes edge i out of the node, whose gradient is wanted all the same: CopySlices owns the edges of its function.
-  Edge take_edge(int i) {
-    if (edges_[i] || i == 0) taken_ |= 1u << i;
-    return std::move(edges_[i]);
-  }
-  bool needs(int i) const { return edges_[i] || (i < 32 && (taken_ >> i & 1)); }
+  bool needs(int i) const { return static_cast<bool>(edges_[i]); }
 
  private:
   friend class NodeVjp;
@@ -69,7 +64,6 @@ class OpNode final : public Node {
   void* attrs_ = nullptr;
   uint32_t saved_bits_ = 0;
   uint32_t bytes_ = 0;
-  uint32_t taken_ = 0;
   Device device_;
   bool released_ = false;
 };

@@ -14,9 +14,10 @@ using internal::TensorImpl;
 
 namespace {
 
-// A view's history is stale once its memory was written through another handle while its base has a history.
+// Gives a view whose memory was written through another handle its history from the base. No gradient flows through
+// views that were made in no_grad mode.
 void renew_view(TensorImpl& t) {
-  if (t.view_version == t.storage->version() || !t.base->needs_grad() || !is_differentiable(t.dtype)) return;
+  if (!t.is_stale() || !t.base->needs_grad() || !is_differentiable(t.dtype)) return;
   Node* node = ViewOfBase::create(gradient_edge(*t.base), BaseWindow(*t.base, t));
   set_history(t, node, 0);
   node->release();
@@ -106,12 +107,10 @@ class GraphRecorder final : public Recorder {
   void check_in_place(const OpDef& op, const Tensor& self, bool recording) override {
     const TensorImpl& t = self.impl();
     if (!t.needs_grad() && !recording && !(t.base && t.base->needs_grad())) return;
-    if (!t.base) {
-      if (!t.grad_fn && t.needs_grad())
-        throw_error<AutogradError>(op.name, ": a leaf Variable that requires grad is being used in an in-place operation: ",
-                                   t.dtype, " ", self.shape(), "; write under a NoGradGuard, or to a clone()");
-      return;
-    }
+    if (!t.grad_fn && (t.flags & TensorImpl::kRequiresGrad))
+      throw_error<AutogradError>(op.name, ": a leaf Variable that requires grad is being used in an in-place operation: ",
+                                 t.dtype, " ", self.shape(), "; write under a NoGradGuard, or to a clone()");
+    if (!t.base) return;
     if (!t.base->grad_fn && (t.base->flags & TensorImpl::kRequiresGrad))
       throw_error<AutogradError>(op.name, ": a view of a leaf Variable that requires grad is being used in an in-place "
                                  "operation; write under a NoGradGuard, or to a clone()");
@@ -127,17 +126,19 @@ class GraphRecorder final : public Recorder {
                        std::span<const Tensor> by_products) override {
     TensorImpl& t = self.impl();
     OpNode* node = OpNode::create_in_place(slot, inputs, attrs, old_self, by_products);
+    // Views among the operands have just got the history that their base had before this write.
+    for (const Tensor* input : inputs)
+      if (TensorImpl* in = input->impl_or_null(); in && in->base && in->storage == t.storage)
+        in->view_version = t.storage->version() - 1;
     if (!t.base) {
       set_history(t, node, 0);
       node->release();
       return;
     }
-    node->take_edge(0);  // the base's history stands for it
     const BaseWindow window(*t.base, t);
     Node* slices = CopySlices::create(gradient_edge(*t.base), window, node);
     set_history(*t.base, slices, 0);
     slices->release();
-    t.view_version = t.storage->version() - 1;  // stale, so that its history is renewed from the base
     renew_view(t);
   }
 

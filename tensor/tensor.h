@@ -248,7 +248,9 @@ class Tensor {
   // --- The graph.
   bool requires_grad() const { return impl().needs_grad(); }
   Tensor& requires_grad_(bool requires_grad = true);
-  bool is_leaf() const { return impl().grad_fn == nullptr; }
+  bool is_leaf() const {
+    return impl().grad_fn == nullptr && ((impl().flags & internal::TensorImpl::kRequiresGrad) || !requires_grad());
+  }
   GradFn grad_fn() const;
   uint32_t output_nr() const { return impl().output_nr; }
   Tensor grad() const;              // undefined before the first backward pass

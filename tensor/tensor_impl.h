@@ -79,7 +79,12 @@ struct TensorImpl {
   int64_t strides[kMaxRank];
 
   bool is_contiguous() const { return flags & kContiguous; }
-  bool needs_grad() const { return grad_fn != nullptr || (flags & kRequiresGrad); }
+  // A view also follows a base that was written, and so got a history, after the view was made.
+  bool needs_grad() const {
+    return grad_fn != nullptr || (flags & kRequiresGrad) || (base != nullptr && is_stale() && base->needs_grad());
+  }
+  // Of a view: whether its memory was written through another handle since its history was made.
+  bool is_stale() const { return creation != CreationMode::kNoGrad && view_version != storage->version(); }
   std::span<const int64_t> shape_span() const { return {sizes, rank}; }
   std::span<const int64_t> stride_span() const { return {strides, rank}; }
 
