@@ -1,0 +1,54 @@
+#include "vellum/nn/optim/optimizer.h"
+
+#include <limits>
+#include <unordered_set>
+
+#include "vellum/autograd/autograd.h"
+#include "vellum/device/error.h"
+#include "vellum/nn/gradients.h"
+
+namespace vellum::optim {
+
+Optimizer::Optimizer(const char* name, std::vector<Tensor> parameters, double learning_rate)
+    : name_(name), parameters_(std::move(parameters)) {
+  if (parameters_.empty()) throw_error<InvalidArgumentError>(name_, ": got an empty parameter list");
+  std::unordered_set<const internal::TensorImpl*> seen;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor& p = parameters_[i];
+    if (!p.defined()) throw_error<InvalidArgumentError>(name_, ": parameter ", i, " is undefined");
+    if (!p.is_leaf())
+      throw_error<InvalidArgumentError>(name_, ": can't optimize a non-leaf Tensor: parameter ", i, ", ", p.dtype(),
+                                        p.shape(), ", comes from ", p.grad_fn().name(),
+                                        "; pass what it was computed from, or detach() it");
+    if (!seen.insert(p.impl_or_null()).second)
+      throw_error<InvalidArgumentError>(name_, ": parameter ", i, ", ", p.dtype(), p.shape(), ", is listed twice");
+  }
+  set_learning_rate(learning_rate);
+}
+
+void Optimizer::set_learning_rate(double learning_rate) {
+  check_option("lr", learning_rate, 0, std::numeric_limits<double>::infinity());
+  learning_rate_ = learning_rate;
+}
+
+void Optimizer::check_option(const char* option, double value, double low, double high) const {
+  if (value >= low && value < high) return;
+  throw_error<InvalidArgumentError>(name_, ": ", option, " must lie in [", low, ", ", high, "), it is ", value);
+}
+
+void Optimizer::step() {
+  const NoGradGuard no_grad;
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    if (const Tensor grad = parameters_[i].grad(); grad.defined()) update(i, parameters_[i], grad);
+}
+
+void Optimizer::zero_grad(bool set_to_none) { nn::clear_gradients(parameters_, set_to_none); }
+
+int64_t bytes_of(std::span<const Tensor> tensors) {
+  int64_t bytes = 0;
+  for (const Tensor& t : tensors)
+    if (t.defined()) bytes += t.nbytes();
+  return bytes;
+}
+
+}  // namespace vellum::optim
