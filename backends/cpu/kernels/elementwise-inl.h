@@ -100,7 +100,8 @@ HWY_INLINE bool run_short(const Op& op, Types<In...>, const LoopPlan& plan) {
   const int64_t n = plan.numel;
   unsigned single = 0;
   if (n != 1) {
-    if (plan.ndim == 0 || plan.strides[0][0] != sizeof(typename Op::Out)) return n == 0;
+    if (n == 0) return true;  // an empty array has no first element to read
+    if (plan.strides[0][0] != sizeof(typename Op::Out)) return false;
     for (int k = 0; k < kInputs; ++k) {
       const int64_t stride = plan.strides[k + 1][0];
       if (stride == kBytes[k]) continue;

@@ -37,23 +37,31 @@ HWY_INLINE V fold_vectors(D d, const R* x, int64_t n, V start, const Fold& fold,
   return a;
 }
 
-// Adds x to the parts: element j to part j % kParts. n is a multiple of kParts.
+// Adds x to the parts: element j to part j % kParts. n is a multiple of kParts. A lane adds up at most 32 numbers in
+// its own precision before they meet the others in double.
 template <int kParts, typename R>
 HWY_INLINE void sum_lanes(const R* x, int64_t n, double* parts) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<R> d;
-  constexpr int64_t kLanes = hn::MaxLanes(d);
-  if constexpr (kLanes % kParts != 0) {  // one lane: no parts to keep apart
-    for (int64_t i = 0; i < n; ++i) parts[i % kParts] += x[i];
+  constexpr int64_t kLanes = hn::MaxLanes(d), kRun = 32 * kLanes;
+  if constexpr (kLanes == 1) {
+    for (; n > 0; x += kRun, n -= kRun) {
+      double run[kParts] = {};
+      for (int64_t i = 0; i < (n < kRun ? n : kRun); ++i) run[i % kParts] += x[i];
+      for (int j = 0; j < kParts; ++j) parts[j] += run[j];
+    }
   } else {
     const auto add = [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); };
-    const auto lanes = fold_vectors(d, x, n, hn::Zero(d), add, [&](int64_t i) HWY_ATTR { parts[i % kParts] += x[i]; });
-    if (n < kLanes) return;
-    HWY_ALIGN R each[kLanes];
-    hn::Store(lanes, d, each);
-    for (int64_t half = kLanes / 2; half >= kParts; half /= 2)  // pairwise
-      for (int64_t i = 0; i < half; ++i) each[i] += each[i + half];
-    for (int j = 0; j < kParts; ++j) parts[j] += each[j];
+    for (; n > 0; x += kRun, n -= kRun) {
+      const auto tail = [&](int64_t i) HWY_ATTR { parts[i % kParts] += x[i]; };
+      const auto lanes = fold_vectors(d, x, n < kRun ? n : kRun, hn::Zero(d), add, tail);
+      if (n < kLanes) return;
+      HWY_ALIGN R each[kLanes];
+      hn::Store(lanes, d, each);
+      for (int64_t half = kLanes / 2; half >= kParts; half /= 2)  // pairwise
+        for (int64_t i = 0; i < half; ++i) each[i] += each[i + half];
+      for (int j = 0; j < kParts; ++j) parts[j] += each[j];
+    }
   }
 }
 

@@ -62,23 +62,29 @@ HWY_INLINE const typename Fold::Lane* load_row(const char* from, int64_t stride,
   return reinterpret_cast<const Lane*>(buffer);
 }
 
+template <typename Fold>
+HWY_INLINE void clear(typename Fold::Total* parts, int64_t n) {
+  std::fill_n(parts, n, Fold::identity());
+}
+
 // Folds positions [first, last) of `folded` into the parts.
 template <typename Fold>
 void fold_range(const char* from, const Walk& folded, int64_t first, int64_t last, typename Fold::Total* parts) {
   typename Fold::Work buffer[kFoldBlock];
   const int64_t width = folded.ndim > 0 ? folded.sizes[folded.ndim - 1] : 1;
   const int64_t stride = folded.ndim > 0 ? folded.in[folded.ndim - 1] : int64_t{sizeof(typename Fold::Element)};
+  typename Fold::Total block[Fold::kParts];
+  int64_t folds = 0;  // into `block`, so that short rows do not pile up in the parts one by one
+  clear<Fold>(block, Fold::kParts);
   for (int64_t at = first; at < last;) {
     const int64_t n = std::min({width - at % width, last - at, kFoldBlock});
     const auto* row = load_row<Fold>(from + folded.in_offset(at), stride, n, buffer);
-    Fold::fold_row(row, n * Fold::kParts, parts);
+    Fold::fold_row(row, n * Fold::kParts, block);
     at += n;
+    if (++folds % kRowsPerFlush != 0 && at < last) continue;
+    for (int j = 0; j < Fold::kParts; ++j) parts[j] = Fold::combine(parts[j], block[j]);
+    clear<Fold>(block, Fold::kParts);
   }
-}
-
-template <typename Fold>
-HWY_INLINE void clear(typename Fold::Total* parts, int64_t n) {
-  std::fill_n(parts, n, Fold::identity());
 }
 
 // All of one output.
