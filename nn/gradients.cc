@@ -1,6 +1,6 @@
 #include "vellum/nn/gradients.h"
 
-#include "vellum/autograd/autograd.h"
+#include "vellum/autograd/grad_mode.h"
 
 namespace vellum::nn {
 

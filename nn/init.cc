@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "vellum/autograd/autograd.h"
+#include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 
 namespace vellum::nn::init {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <unordered_set>
 
-#include "vellum/autograd/autograd.h"
+#include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 #include "vellum/nn/gradients.h"
 

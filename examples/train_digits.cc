@@ -1,0 +1,142 @@
+// Trains a small network to read handwritten digits, and shows what that costs in memory.
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "vellum/examples/digits_data.h"
+#include "vellum/examples/svg_plot.h"
+#include "vellum/vellum.h"
+
+ABSL_FLAG(int, epochs, 30, "passes over the training data");
+ABSL_FLAG(int, batch_size, 32, "images in a batch");
+ABSL_FLAG(double, lr, 5e-3, "learning rate at first; it falls to 0 along a cosine");
+ABSL_FLAG(uint64_t, seed, 0, "of the initial weights, dropout and the order of the images");
+ABSL_FLAG(int, threads, 0, "threads to use; 0: as many as there are");
+ABSL_FLAG(std::string, plot, "", "where to write training loss and held-out accuracy as an SVG");
+ABSL_FLAG(std::string, data, "", "CSV of digits, plain or compressed by gzip; default: the one that comes along");
+
+namespace vellum {
+namespace {
+
+struct History {
+  std::vector<double> loss, accuracy;  // of each epoch
+};
+
+nn::Sequential make_model() {
+  return nn::Sequential(nn::Linear(digits::kPixels, 128), nn::ReLU(), nn::Dropout(0.2),  //
+                        nn::Linear(128, 64), nn::ReLU(), nn::Dropout(0.2),               //
+                        nn::Linear(64, digits::kClasses));
+}
+
+// Returns the mean loss.
+double train_epoch(nn::Module& model, optim::Optimizer& optimizer, data::DataLoader& loader) {
+  model.train();
+  double total = 0;
+  for (const data::Batch& batch : loader) {
+    optimizer.zero_grad();
+    const Tensor loss = nn::functional::cross_entropy(model(batch.data), batch.target);
+    loss.backward();
+    optimizer.step();
+    total += loss.item() * static_cast<double>(batch.target.numel());
+  }
+  return total / static_cast<double>(loader.dataset().size());
+}
+
+double accuracy(nn::Module& model, const data::TensorDataset& dataset) {
+  const NoGradGuard no_grad;
+  model.eval();
+  const Tensor predicted = model(dataset.tensors()[0]).argmax(1);
+  return mean(predicted.eq(dataset.tensors()[1]).to(kFloat32)).item();
+}
+
+History train(const digits::Digits& digits) {
+  const int epochs = absl::GetFlag(FLAGS_epochs);
+  const double lr = absl::GetFlag(FLAGS_lr);
+  manual_seed(absl::GetFlag(FLAGS_seed));
+  nn::Sequential model = make_model();
+  optim::AdamW optimizer(model.parameters(), {.lr = lr});
+  data::DataLoader loader(
+      digits.train,
+      {.batch_size = absl::GetFlag(FLAGS_batch_size), .shuffle = true, .seed = absl::GetFlag(FLAGS_seed)});
+  History history;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    optimizer.set_learning_rate(lr * (1 + std::cos(std::numbers::pi * epoch / epochs)) / 2);
+    const auto start = std::chrono::steady_clock::now();
+    history.loss.push_back(train_epoch(model, optimizer, loader));
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    history.accuracy.push_back(accuracy(model, digits.held_out));
+    std::printf("epoch %3d  loss %.4f  held-out accuracy %.4f  %7.0f samples/s  peak %lld bytes\n", epoch + 1,
+                history.loss.back(), history.accuracy.back(), static_cast<double>(digits.train.size()) / time.count(),
+                static_cast<long long>(max_memory_allocated()));
+    std::fflush(stdout);
+  }
+  return history;
+}
+
+void write_plot(const std::string& path, const History& history) {
+  const svg::Plot plot{.title = "Handwritten digits",
+                       .x_label = "epoch",
+                       .left = {"training loss", "#1f6fb4", history.loss},
+                       .right = {"held-out accuracy", "#c4511d", history.accuracy}};
+  svg::write_file(path, svg::render(plot));
+}
+
+// The data among the files that Bazel lays beside the program: `bazel run` starts it there, also as a dependency.
+std::string default_data(const std::string& program) {
+  const std::string file = "examples/data/digits.csv.gz";
+  for (const std::string& root : {std::string("."), std::string("../vellum"), std::string("../_main"),
+                                  program + ".runfiles/vellum", program + ".runfiles/_main"})
+    if (std::filesystem::exists(root + "/" + file)) return root + "/" + file;
+  throw_error<IoError>(file, " is not here; start with `bazel run`, or name a file with --data");
+}
+
+void check_flags(const std::vector<char*>& rest) {
+  const auto demand = [](bool holds, const char* what) {
+    if (!holds) throw_error<InvalidArgumentError>(what);
+  };
+  if (rest.size() > 1)
+    throw_error<InvalidArgumentError>("'", rest[1], "' is not a flag; flags are written --name=value");
+  demand(absl::GetFlag(FLAGS_epochs) >= 1, "--epochs must be 1 or more");
+  demand(absl::GetFlag(FLAGS_batch_size) >= 1, "--batch_size must be 1 or more");
+  const double lr = absl::GetFlag(FLAGS_lr);
+  demand(lr > 0 && std::isfinite(lr), "--lr must be positive");
+  demand(absl::GetFlag(FLAGS_threads) >= 0, "--threads must be 0 or more");
+}
+
+int run(const std::vector<char*>& arguments) {
+  check_flags(arguments);
+  if (const int threads = absl::GetFlag(FLAGS_threads)) set_num_threads(threads);
+  const std::string file = absl::GetFlag(FLAGS_data);
+  const int64_t bytes_at_first = memory_allocated();
+  const History history = train(digits::read_digits(file.empty() ? default_data(arguments[0]) : file));
+  if (const std::string plot = absl::GetFlag(FLAGS_plot); !plot.empty()) write_plot(plot, history);
+
+  const int64_t bytes_at_last = memory_allocated();
+  std::printf("active bytes: %lld before, %lld after\n", static_cast<long long>(bytes_at_first),
+              static_cast<long long>(bytes_at_last));
+  if (bytes_at_first != bytes_at_last) throw Error(ErrorCode::kOutOfMemory, "memory was not given back");
+  std::printf("test accuracy %.3f\n", history.accuracy.back());
+  return 0;
+}
+
+}  // namespace
+}  // namespace vellum
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("trains a small network to read handwritten digits");
+  const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
+  try {
+    return vellum::run(arguments);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "train_digits: %s\n", e.what());
+    return 1;
+  }
+}
