@@ -22,10 +22,10 @@ inline std::vector<double> values(const Tensor& t) { return t.to_vector<double>(
 inline std::vector<complex128> complex_values(const Tensor& t) { return t.to_vector<complex128>(); }
 
 // A float64 leaf, so that comparisons are exact where the arithmetic is.
-inline Tensor leaf(std::initializer_list<double> v) { return tensor<double>(v).requires_grad_(); }
-inline Tensor constant(std::initializer_list<double> v) { return tensor<double>(v); }
+inline Tensor leaf(std::initializer_list<double> v) { return tensor<double>(v, kFloat64).requires_grad_(); }
+inline Tensor constant(std::initializer_list<double> v) { return tensor<double>(v, kFloat64); }
 
-inline Tensor complex_leaf(std::initializer_list<complex128> v) { return tensor<complex128>(v).requires_grad_(); }
+inline Tensor complex_leaf(std::initializer_list<complex128> v) { return tensor<complex128>(v, kComplex128).requires_grad_(); }
 
 // What the thrown error says.
 template <typename E, typename F>
