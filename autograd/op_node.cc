@@ -99,8 +99,8 @@ OpNode* OpNode::make(OpSlot& slot, Inputs inputs, const void* attrs, std::span<c
   }
   for (const Tensor& t : outputs) describe(&t.impl());
   if (def.attrs.size) {
+    def.attrs.copy(memory + at.attrs, attrs);
     node->attrs_ = memory + at.attrs;
-    def.attrs.copy(node->attrs_, attrs);
   }
   node->save_all(saves, inputs, outputs, by_products, old_self);
   unwind.node = nullptr;
