@@ -106,7 +106,7 @@ bool needs_detour(const OpDef& def, const Tensor& out, const OutputSpec& spec, I
 
 void check_writable(const OpDef& def, const Tensor& out) {
   const TensorImpl& impl = out.impl();
-  for (int i = 0; i < impl.rank; ++i)
+  for (int i = 0; i < impl.rank && impl.numel > 0; ++i)
     if (impl.strides[i] == 0 && impl.sizes[i] > 1)
       throw_error<InvalidArgumentError>(def.name, ": unsupported operation: several elements of the written-to tensor ",
                                         impl.dtype, out.shape(),
@@ -122,10 +122,38 @@ void check_result_dtype(const OpDef& def, DType result, DType out) {
                             "; convert the operands or the destination");
 }
 
+// What a call will write: its inference, and the result itself where a composite had to compute it to know.
+struct Written {
+  Inference inference;
+  Tensor ready;
+
+  const OutputSpec& spec() const { return inference.outputs[0]; }
+};
+
+Written prepare_write(OpSlot& slot, const OpCall& call, Device device) {
+  const OpDef& def = call.op;
+  if (def.outputs != 1 || def.kind == OpKind::kView)
+    throw_error<InvalidArgumentError>(def.name, ": has no form that writes into a tensor; use the one that returns its "
+                                      "results");
+  const DTypes types = dtypes_of(call);
+  if (!def.composite || internal::is_native(slot.kernel(device.type, types.compute))) return {infer(call, types), {}};
+  Written written{Inference(call, types), {}};
+  const ModeGuard no_grad(0, kModeGrad);
+  call.op.composite(call, {&written.ready, 1});
+  written.inference.add_output(written.ready.shape(), written.ready.dtype());
+  return written;
+}
+
 // Computes the single output of a call into `out`, aside first where the operands overlap or the dtypes differ.
-void write_through(OpSlot& slot, const OpCall& call, const Inference& inference, Tensor& out,
+void write_through(OpSlot& slot, const OpCall& call, const Written& written, Tensor& out,
                    std::span<const Tensor> by_products) {
-  const OutputSpec& spec = inference.outputs[0];
+  const Inference& inference = written.inference;
+  if (written.ready.defined()) {
+    const bool overlaps = written.ready.shares_storage_with(out);
+    internal::copy_values(out, overlaps ? internal::cast_copy(written.ready, written.ready.dtype()) : written.ready);
+    return;
+  }
+  const OutputSpec& spec = written.spec();
   if (!needs_detour(call.op, out, spec, call.inputs)) {
     internal::invoke(slot, call, inference.dtypes, out.device(), {&out, 1}, by_products);
     return;
@@ -302,15 +330,15 @@ void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs) {
                                "an operand requires grad; use a NoGradGuard or the form without out");
   if (out.device() != device)
     throw_error<DeviceError>(def.name, ": out is on ", out.device(), ", the operands on ", device);
-  const Inference inference = infer(call, dtypes_of(call));
-  const OutputSpec& spec = inference.outputs[0];
+  const Written written = prepare_write(slot, call, device);
+  const OutputSpec& spec = written.spec();
   check_result_dtype(def, spec.dtype, out.dtype());
   if (out.shape() != spec.shape && out.numel() != 0)
     throw_error<ShapeError>(def.name, ": out has shape ", out.shape(), ", the result ", spec.shape,
                             "; give one of that shape, or an empty one to be resized");
   check_writable(def, out);
   if (out.shape() != spec.shape) internal::resize_empty(out, spec.shape);
-  write_through(slot, call, inference, out, {});
+  write_through(slot, call, written, out, {});
   out.impl().storage->bump_version(def.name.data());
 }
 
@@ -322,8 +350,8 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
   const OpCall call{def, inputs, attrs};
   if (const Device device = common_device(def, inputs); self.device() != device)
     throw_error<DeviceError>(def.name, "_: self is on ", self.device(), ", an operand on ", device);
-  const Inference inference = infer(call, dtypes_of(call));
-  const OutputSpec& spec = inference.outputs[0];
+  const Written written = prepare_write(slot, call, self.device());
+  const OutputSpec& spec = written.spec();
   const bool fits = def.overwrites ? is_broadcastable_to(spec.shape, self.shape()) : spec.shape == self.shape();
   if (!fits)
     throw_error<ShapeError>(def.name, "_: the result has shape ", spec.shape, ", which does not fit self of shape ",
@@ -337,9 +365,9 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
   absl::InlinedVector<Tensor, 1> by_products;
   if (recording) {
     if (recorder->saves_for(def, inputs, attrs).has_input(0)) old_self = internal::cast_copy(self, self.dtype());
-    by_products = make_by_products(call, inference, self.device(), true);
+    by_products = make_by_products(call, written.inference, self.device(), true);
   }
-  write_through(slot, call, inference, self, by_products);
+  write_through(slot, call, written, self, by_products);
   self.impl().storage->bump_version(def.name.data());
   if (recording) recorder->record_in_place(slot, inputs, attrs, self, old_self, by_products);
 }

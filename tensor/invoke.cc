@@ -9,6 +9,7 @@
 #include "vellum/tensor/internal/resolve.h"
 #include "vellum/tensor/ops/attributes.h"
 #include "vellum/tensor/ops/slots.h"
+#include "vellum/tensor/view_geometry.h"
 
 namespace vellum::internal {
 namespace {
@@ -107,34 +108,43 @@ Tensor host_twin(const Tensor& t) {
   return t.defined() ? make_contiguous(t.impl().shape_span(), t.dtype(), Device(kCPU)) : Tensor();
 }
 
-void to_device_values(const Tensor& to, const Tensor& host) {
-  if (!to.defined()) return;
-  if (to.is_contiguous()) {
-    copy_bytes(to, host);
-    return;
-  }
-  Tensor moved = make_contiguous(to.impl().shape_span(), to.dtype(), to.device());
-  copy_bytes(moved, host);
-  copy_values(to, moved);
+// Copies the bytes between the first and the last element of a strided tensor from or to the host.
+void copy_span(const Tensor& device, const Tensor& host, CopyKind kind) {
+  void* there = device.impl().data;
+  void* here = host.impl().data;
+  const bool to_host = kind == CopyKind::kDeviceToHost;
+  const Stream stream = current_stream(device.device());
+  throw_if_error(device_api(device.device().type)
+                     .copy(device.device().index, to_host ? here : there, to_host ? there : here,
+                           static_cast<size_t>(host.impl().storage->bytes()), kind, stream.handle),
+                 "host fallback");
+  stream.synchronize();
 }
 
-// The device's memory laid out row by row on the host, whatever its strides: the storage is copied as it lies.
+// A device's tensor on the host with the same strides: what lies between its elements is copied along.
 Tensor host_copy(const Tensor& t) {
   if (!t.defined()) return {};
-  if (t.is_contiguous()) {
+  if (t.is_contiguous() || t.numel() == 0) {
     Tensor host = host_twin(t);
     copy_bytes(host, t);
     return host;
   }
-  Storage* bytes = Storage::allocate(t.impl().storage->bytes(), Device(kCPU));
-  const DeviceApi& api = device_api(t.device().type);
-  const Status status = api.copy(t.device().index, bytes->data(), t.impl().storage->data(),
-                                 static_cast<size_t>(bytes->bytes()), CopyKind::kDeviceToHost,
-                                 current_stream(t.device()).handle);
-  Tensor host = make_alias(bytes, t.impl().shape_span(), t.impl().stride_span(), t.storage_offset(), t.dtype());
+  Storage* bytes = Storage::allocate(reach(t.shape(), t.strides()) * t.element_size(), Device(kCPU));
+  Tensor host = make_alias(bytes, t.impl().shape_span(), t.impl().stride_span(), 0, t.dtype());
   bytes->release();
-  throw_if_error(status, "copy to host");
+  copy_span(t, host, CopyKind::kDeviceToHost);
   return host;
+}
+
+void to_device_values(const Tensor& to, const Tensor& host) {
+  if (!to.defined() || to.numel() == 0) return;
+  if (to.is_contiguous()) {
+    copy_bytes(to, host);
+    return;
+  }
+  const Tensor span = host_copy(to);
+  copy_values(span, host);
+  copy_span(to, span, CopyKind::kHostToDevice);
 }
 
 void invoke_on_host(OpSlot& slot, const OpCall& call, DType compute, const RandomState& random, Device device,

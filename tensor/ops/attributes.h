@@ -27,6 +27,10 @@ struct FillAttrs {  // fill_
   Scalar value;
 };
 
+struct ToDeviceAttrs {
+  Device device;
+};
+
 struct ReduceAttrs {    // sum, mean, amax
   uint32_t dims = 0;    // bit mask
   bool keepdim = false;

@@ -53,10 +53,6 @@ constexpr OpDef kFill{.name = "fill_",
                         return converted(call.attributes<FillAttrs>().value.value(), call.compute);
                       }}};
 
-struct ToDeviceAttrs {
-  Device device;
-};
-
 // Reached for every device that has no native kernel of this name, that is for all: the core moves the bytes.
 void to_device(const OpCall& call, std::span<Tensor> outputs) {
   const Tensor source = call.input(0).contiguous();
