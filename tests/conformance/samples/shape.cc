@@ -1,0 +1,79 @@
+#include "vellum/tensor/ops/attributes.h"
+#include "vellum/tests/conformance/sample.h"
+
+namespace vellum::conformance {
+namespace {
+
+template <typename Attrs>
+Sample of(const Dims& shape, Attrs attrs, bool contiguous_only = false) {
+  return {.operands = {{shape}}, .attrs = attributes(std::move(attrs)), .contiguous_only = contiguous_only};
+}
+
+std::vector<Sample> select_samples(Device) {
+  return {of({3, 4}, SelectAttrs{0, 2}), of({3, 4}, SelectAttrs{1, 0}), of({2, 3, 5}, SelectAttrs{1, 1}),
+          of({4}, SelectAttrs{0, 3}), of({3, 0}, SelectAttrs{0, 1})};
+}
+
+std::vector<Sample> slice_samples(Device) {
+  return {of({5, 4}, SliceAttrs{0, 1, 4, 1}), of({5, 4}, SliceAttrs{0, 1, 5, 2}), of({3, 7}, SliceAttrs{1, 0, 7, 3}),
+          of({6}, SliceAttrs{0, 2, 2, 1}), of({0}, SliceAttrs{0, 0, 0, 2})};
+}
+
+std::vector<Sample> permute_samples(Device) {
+  return {of({3, 4}, PermuteAttrs{{1, 0}}), of({2, 3, 5}, PermuteAttrs{{2, 0, 1}}),
+          of({2, 3, 5}, PermuteAttrs{{0, 2, 1}}), of({}, PermuteAttrs{{}}), of({3, 0}, PermuteAttrs{{1, 0}})};
+}
+
+std::vector<Sample> view_samples(Device) {
+  return {of({3, 4}, ShapeAttrs{{12}}, true),
+          of({3, 4}, ShapeAttrs{{2, 3, 2}}, true),
+          of({3, 4}, ShapeAttrs{{3, 1, 4}}),
+          of({1, 3, 1, 4}, ShapeAttrs{{3, 4}}),
+          of({}, ShapeAttrs{{1}}),
+          of({1}, ShapeAttrs{{}}),
+          of({3, 0}, ShapeAttrs{{0, 5}}, true)};
+}
+
+std::vector<Sample> expand_samples(Device) {
+  return {of({3, 1}, ShapeAttrs{{3, 4}}), of({4}, ShapeAttrs{{2, 3, 4}}), of({}, ShapeAttrs{{2, 3}}),
+          of({3, 4}, ShapeAttrs{{3, 4}}), of({1, 3}, ShapeAttrs{{0, 3}})};
+}
+
+std::vector<Sample> split_samples(Device) {
+  return {of({5, 4}, SplitAttrs{0, {2, 2, 1}}), of({3, 4}, SplitAttrs{1, {1, 3}}), of({4}, SplitAttrs{0, {0, 4}}),
+          of({3, 4}, SplitAttrs{1, {4}})};
+}
+
+// Input 0 is row-major at offset 0, as the attributes say.
+std::vector<Sample> as_strided_samples(Device) {
+  return {of({3, 4}, AsStridedAttrs{{2, 3}, {4, 1}, 1, {4, 1}, 0}, true),
+          of({3, 4}, AsStridedAttrs{{3, 3}, {2, 1}, 0, {4, 1}, 0}, true),  // elements that several positions share
+          of({6}, AsStridedAttrs{{}, {}, 5, {1}, 0}, true), of({6}, AsStridedAttrs{{2, 2}, {0, 3}, 0, {1}, 0}, true)};
+}
+
+std::vector<Sample> complex_samples(Device) {
+  return {{.operands = {{{3, 4}}}}, {.operands = {{{}}}}, {.operands = {{{0}}}}, {.operands = {{{2, 3, 5}}}}};
+}
+
+std::vector<Sample> view_as_complex_samples(Device) {
+  return {{.operands = {{{3, 2}}}, .contiguous_only = true},
+          {.operands = {{{2}}}, .contiguous_only = true},
+          {.operands = {{{0, 2}}}, .contiguous_only = true}};
+}
+
+const RegisterSamples kRegistered{
+    {"select", select_samples},
+    {"slice", slice_samples},
+    {"permute", permute_samples},
+    {"view", view_samples},
+    {"expand", expand_samples},
+    {"split", split_samples},
+    {"as_strided", as_strided_samples},
+    {"real", complex_samples},
+    {"imag", complex_samples},
+    {"view_as_real", complex_samples},
+    {"view_as_complex", view_as_complex_samples},
+};
+
+}  // namespace
+}  // namespace vellum::conformance
