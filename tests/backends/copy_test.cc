@@ -42,9 +42,9 @@ VELLUM_ON_EACH_INSTRUCTION_SET(CopyTest);
 TEST_P(CopyTest, ConvertsEachPairOfTypes) {
   for (int f = 0; f < kDTypeCount; ++f)
     for (int t = 0; t < kDTypeCount; ++t)
-      for (const auto& layouts : {std::pair(Layout::kRowMajor, Layout::kRowMajor),
-                                 std::pair(Layout::kTransposed, Layout::kRowMajor),
-                                 std::pair(Layout::kBroadcast, Layout::kSpread)}) {
+      for (const auto& layouts :
+           {std::pair(Layout::kRowMajor, Layout::kRowMajor), std::pair(Layout::kTransposed, Layout::kRowMajor),
+            std::pair(Layout::kBroadcast, Layout::kSpread)}) {
         Array from(static_cast<DType>(f), {13, 37}, layouts.first), to(static_cast<DType>(t), {13, 37}, layouts.second);
         from.randomize(generator_);
         copy(from, to);
@@ -77,8 +77,10 @@ TEST_P(CopyTest, EveryHalfSurvivesTheWayThroughFloat) {
       const float is = wide.get<float>(i);
       const float should = half == kFloat16 ? float(from.get<float16>(i)) : float(from.get<bfloat16>(i));
       ASSERT_TRUE(is == should || (std::isnan(is) && std::isnan(should))) << i;
-      if (!std::isnan(is)) ASSERT_EQ(back.get<uint16_t>(i), i);
-      else ASSERT_TRUE(std::isnan(back.at(i).real()));
+      if (!std::isnan(is))
+        ASSERT_EQ(back.get<uint16_t>(i), i);
+      else
+        ASSERT_TRUE(std::isnan(back.at(i).real()));
     }
   }
 }

@@ -56,8 +56,10 @@ Array& Array::randomize(std::mt19937& generator) {
   std::uniform_real_distribution<double> real(-2, 2);
   std::uniform_int_distribution<int> integer(dtype_ == kBool || dtype_ == kUInt8 ? 0 : -4, dtype_ == kBool ? 1 : 4);
   for (int64_t i = 0; i < numel_; ++i) {
-    if (is_integral(dtype_)) set(i, integer(generator));
-    else set(i, Value(real(generator), real(generator)));
+    if (is_integral(dtype_))
+      set(i, integer(generator));
+    else
+      set(i, Value(real(generator), real(generator)));
   }
   return *this;
 }
@@ -79,24 +81,28 @@ const char* Array::address(int64_t i) const {
 Value Array::at(int64_t i) const {
   return visit_dtype(dtype_, [&](auto tag) -> Value {
     using T = decltype(tag);
-    if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) return Value(get<T>(i));
-    else return static_cast<double>(get<T>(i));
+    if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>)
+      return Value(get<T>(i));
+    else
+      return static_cast<double>(get<T>(i));
   });
 }
 
 void Array::set(int64_t i, Value value) {
   visit_dtype(dtype_, [&](auto tag) {
     using T = decltype(tag);
-    if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) put<T>(i, T(value));
+    if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>)
+      put<T>(i, T(value));
     else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
       put<T>(i, T(static_cast<float>(value.real())));
-    else put<T>(i, static_cast<T>(value.real()));
+    else
+      put<T>(i, static_cast<T>(value.real()));
   });
 }
 
 TensorArg Array::arg() {
-  return {data(), shape_.data(), strides_.data(), numel_, dtype_, static_cast<uint8_t>(shape_.size()), contiguous_,
-          true};
+  return {data(),      shape_.data(), strides_.data(), numel_, dtype_, static_cast<uint8_t>(shape_.size()),
+          contiguous_, true};
 }
 
 LoopPlan elementwise_plan(Array& out, std::vector<Array*> inputs) {
@@ -180,25 +186,29 @@ void KernelTest::apply(std::string_view op, std::vector<Array*> inputs, Array& o
 
 std::vector<int64_t> instruction_sets() { return hwy::SupportedAndGeneratedTargets(); }
 
-std::string instruction_set_name(const ::testing::TestParamInfo<int64_t>& info) {
-  return hwy::TargetName(info.param);
-}
+std::string instruction_set_name(const ::testing::TestParamInfo<int64_t>& info) { return hwy::TargetName(info.param); }
 
 double epsilon(DType dtype) {
   switch (dtype) {
-    case kFloat16: return 0x1p-11;
-    case kBFloat16: return 0x1p-8;
+    case kFloat16:
+      return 0x1p-11;
+    case kBFloat16:
+      return 0x1p-8;
     case kFloat32:
-    case kComplex64: return 0x1p-24;
+    case kComplex64:
+      return 0x1p-24;
     case kFloat64:
-    case kComplex128: return 0x1p-53;
-    default: return 0;
+    case kComplex128:
+      return 0x1p-53;
+    default:
+      return 0;
   }
 }
 
 void expect_close(const Array& actual, int64_t i, Value expected, double ulps, double scale) {
   const Value value = actual.at(i);
-  for (const auto& [is, should] : {std::pair(value.real(), expected.real()), std::pair(value.imag(), expected.imag())}) {
+  for (const auto& [is, should] :
+       {std::pair(value.real(), expected.real()), std::pair(value.imag(), expected.imag())}) {
     if (std::isnan(should) && std::isnan(is)) continue;
     if (is == should) continue;
     const double tolerance = ulps * epsilon(actual.dtype()) * std::max(std::abs(expected), scale);

@@ -103,7 +103,7 @@ double epsilon(DType dtype);
 // EXPECTs that element i is `expected` within `ulps` roundings of max(|expected|, scale), or the same infinity or NaN.
 void expect_close(const Array& actual, int64_t i, Value expected, double ulps, double scale = 0);
 
-#define VELLUM_ON_EACH_INSTRUCTION_SET(Fixture)                                                              \
+#define VELLUM_ON_EACH_INSTRUCTION_SET(Fixture)                                                          \
   INSTANTIATE_TEST_SUITE_P(Targets, Fixture, ::testing::ValuesIn(::vellum::testing::instruction_sets()), \
                            ::vellum::testing::instruction_set_name)
 

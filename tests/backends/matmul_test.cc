@@ -12,7 +12,7 @@ using testing::KernelTest;
 using testing::Layout;
 using testing::Value;
 
-const DType kTypes[] = {kUInt8,   kInt8,    kInt16,   kInt32,     kInt64,     kFloat16,
+const DType kTypes[] = {kUInt8,    kInt8,    kInt16,   kInt32,     kInt64,     kFloat16,
                         kBFloat16, kFloat32, kFloat64, kComplex64, kComplex128};
 
 class MatmulTest : public KernelTest {
@@ -46,12 +46,11 @@ class MatmulTest : public KernelTest {
 VELLUM_ON_EACH_INSTRUCTION_SET(MatmulTest);
 
 TEST_P(MatmulTest, SizesOfEveryType) {
-  const int64_t sizes[][3] = {{1, 1, 1},   {1, 17, 3},   {8, 16, 16}, {16, 16, 8},  {3, 5, 7},     {17, 33, 9},
+  const int64_t sizes[][3] = {{1, 1, 1},   {1, 17, 3},   {8, 16, 16}, {16, 16, 8},  {3, 5, 7},      {17, 33, 9},
                               {2, 100, 1}, {13, 10, 16}, {7, 64, 31}, {40, 41, 42}, {70, 130, 257}, {1, 300, 400}};
   for (const DType dtype : kTypes)
     for (const auto& [m, n, k] : sizes)
-      for (const Layout b : {Layout::kRowMajor, Layout::kTransposed})
-        check(dtype, {}, m, n, k, Layout::kRowMajor, b);
+      for (const Layout b : {Layout::kRowMajor, Layout::kTransposed}) check(dtype, {}, m, n, k, Layout::kRowMajor, b);
 }
 
 TEST_P(MatmulTest, AnyStrides) {
@@ -98,7 +97,8 @@ TEST_P(LinearTest, AgreesWithScalarLoops) {
   for (const DType dtype : {kFloat16, kBFloat16, kFloat32, kFloat64, kComplex64, kComplex128})
     for (const auto& [rows, m, k] : sizes)
       for (const bool has_bias : {false, true}) {
-        SCOPED_TRACE(::testing::Message() << dtype_name(dtype) << ' ' << rows << ' ' << m << ' ' << k << ' ' << has_bias);
+        SCOPED_TRACE(::testing::Message()
+                     << dtype_name(dtype) << ' ' << rows << ' ' << m << ' ' << k << ' ' << has_bias);
         Array x(dtype, {rows, 1, k}), weight(dtype, {m, k}), bias(dtype, {m}), out(dtype, {rows, 1, m});
         x.randomize(generator_), weight.randomize(generator_), bias.randomize(generator_);
         ASSERT_TRUE(call("linear", {&x, &weight, has_bias ? &bias : nullptr}, {&out}, {}).ok());

@@ -30,11 +30,16 @@ std::vector<DType> list(DTypeSet set) {
 Value wrapped(Value x, DType dtype) {
   const auto bits = static_cast<int64_t>(x.real());
   switch (dtype) {
-    case kBool: return x != 0.0 ? 1 : 0;
-    case kUInt8: return static_cast<uint8_t>(bits);
-    case kInt8: return static_cast<int8_t>(bits);
-    case kInt16: return static_cast<int16_t>(bits);
-    default: return x;
+    case kBool:
+      return x != 0.0 ? 1 : 0;
+    case kUInt8:
+      return static_cast<uint8_t>(bits);
+    case kInt8:
+      return static_cast<int8_t>(bits);
+    case kInt16:
+      return static_cast<int16_t>(bits);
+    default:
+      return x;
   }
 }
 
@@ -151,8 +156,9 @@ TEST_P(PointwiseTest, IntegersWrap) {
 
 TEST_P(PointwiseTest, ExpAndLogHandleEveryValue) {
   for (const DType dtype : {kFloat32, kFloat64}) {
-    const double values[] = {0, -0.0, 1, -1, kInfinity, -kInfinity, kNaN, 88.7, 89, -87.4, -100, -104, -200, 1e-40,
-                             709.7, 710, -708, -740, -746, -2000, 1e30, 1e-310, 5e-324, 3e38, 1000};
+    const double values[] = {0,     -0.0,  1,    -1,     kInfinity, -kInfinity, kNaN, 88.7, 89,
+                             -87.4, -100,  -104, -200,   1e-40,     709.7,      710,  -708, -740,
+                             -746,  -2000, 1e30, 1e-310, 5e-324,    3e38,       1000};
     const int64_t n = std::size(values);
     Array x(dtype, {n}), y(dtype, {n});
     for (int64_t i = 0; i < n; ++i) x.set(i, values[i]);
@@ -208,8 +214,7 @@ TEST_P(PointwiseTest, WhereChooses) {
           Array condition(kBool, {6, 50}, c), yes(dtype, {6, 50}, a), no(dtype, {6, 50}, b), out(dtype, {6, 50});
           condition.randomize(generator_), yes.randomize(generator_), no.randomize(generator_);
           apply("where", {&condition, &yes, &no}, out, nullptr, dtype);
-          for (int64_t i = 0; i < out.numel(); ++i)
-            EXPECT_EQ(out.at(i), condition.at(i) != 0.0 ? yes.at(i) : no.at(i));
+          for (int64_t i = 0; i < out.numel(); ++i) EXPECT_EQ(out.at(i), condition.at(i) != 0.0 ? yes.at(i) : no.at(i));
         }
 }
 

@@ -55,13 +55,14 @@ class ReduceTest : public KernelTest {
       Value e(static_cast<double>(total.real()), static_cast<double>(total.imag()));
       if (op == "mean") e /= count;
       // Random terms of magnitude 1: partial sums are as large as the square root of their number.
-      expect_close(out, i, e, 8, op == "mean" ? 1 / std::sqrt(count + 1) : std::sqrt(count) + 1);
+      expect_close(out, i, e, 64, op == "mean" ? 1 / std::sqrt(count + 1) : std::sqrt(count) + 1);
     }
   }
 };
 VELLUM_ON_EACH_INSTRUCTION_SET(ReduceTest);
 
-const Dims kShapes[] = {{1}, {3}, {17}, {100}, {1000}, {5, 7}, {300, 17}, {17, 300}, {6, 5, 40}, {4, 300, 9}, {2, 3, 4, 5}};
+const Dims kShapes[] = {{1},       {3},       {17},       {100},       {1000},      {5, 7},
+                        {300, 17}, {17, 300}, {6, 5, 40}, {4, 300, 9}, {2, 3, 4, 5}};
 
 TEST_P(ReduceTest, AgreesWithScalarLoops) {
   for (const std::string_view op : {"sum", "mean", "amax"})
