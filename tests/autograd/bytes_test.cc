@@ -126,14 +126,11 @@ TEST(Accumulation, ABufferThatSomebodyHoldsIsNotTaken) {
 
 bool vjp_throws = true;
 
-constexpr OpDef kFailing{.name = "failing",
-                         .kernel = "neg",
-                         .dtypes = dtype_rules::promote,
-                         .saves = {saves_input(0)},
-                         .vjp = [](Vjp& v) {
-                           if (vjp_throws) throw std::runtime_error("the vjp fails");
-                           v.grad() = neg(v.cotangent());
-                         }};
+constexpr OpDef kFailing{
+    .name = "failing", .kernel = "neg", .dtypes = dtype_rules::promote, .saves = {saves_input(0)}, .vjp = [](Vjp& v) {
+      if (vjp_throws) throw std::runtime_error("the vjp fails");
+      v.grad() = neg(v.cotangent());
+    }};
 OpSlot failing_slot{kFailing, "test"};
 
 TEST(Exceptions, InTheMiddleOfAPassLoseNoBytesAndLeaveTheRestRunnable) {

@@ -60,7 +60,8 @@ TEST(Engine, TheGradientArgumentIsTheCotangentOfTheRoot) {
 TEST(Engine, TheGradientArgumentMustFitTheRoot) {
   Tensor x = leaf({1, 2, 3});
   EXPECT_AUTOGRAD_ERROR((x * x).backward(constant({1, 2})), "Mismatch in shape");
-  EXPECT_AUTOGRAD_ERROR((x * x).backward(tensor<complex128>({1, 2, 3}, kComplex128)), "a real output has a real gradient");
+  EXPECT_AUTOGRAD_ERROR((x * x).backward(tensor<complex128>({1, 2, 3}, kComplex128)),
+                        "a real output has a real gradient");
   EXPECT_FALSE(x.grad().defined());
 }
 

@@ -15,7 +15,8 @@ void expect_complex_grad(const Tensor& x, const std::vector<complex128>& expecte
   const std::vector<complex128> actual = complex_values(x.grad());
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < actual.size(); ++i)
-    EXPECT_LE(std::abs(actual[i] - expected[i]), 1e-13 * (1 + std::abs(expected[i]))) << actual[i] << " " << expected[i];
+    EXPECT_LE(std::abs(actual[i] - expected[i]), 1e-13 * (1 + std::abs(expected[i])))
+        << actual[i] << " " << expected[i];
 }
 
 Tensor squared_magnitude(const Tensor& z) { return (z * z.conj()).real().sum(); }
@@ -126,7 +127,8 @@ TEST(Golden, ComplexTimesReal) {
   Tensor y = z * x;
   (y.exp() * y.conj()).real().sum().backward();
   expect_complex_grad(z, {{-73.71530504874417, -27.454362878873116}, {-230368.203206176, 99642.10504867093}});
-  EXPECT_THAT(values(x.grad()), ElementsAre(DoubleNear(-64.3120154032452, 1e-10), DoubleNear(-263582.2382223996, 1e-6)));
+  EXPECT_THAT(values(x.grad()),
+              ElementsAre(DoubleNear(-64.3120154032452, 1e-10), DoubleNear(-263582.2382223996, 1e-6)));
 }
 
 TEST(Golden, ComplexPower) {
@@ -138,7 +140,8 @@ TEST(Golden, ComplexPower) {
 TEST(Golden, Broadcast) {
   Tensor a = leaf({1, 2, 3}), b = leaf({4, 5});
   (a / b.view({2, 1})).pow(2).sum().backward();
-  EXPECT_THAT(values(a.grad()), ElementsAre(DoubleNear(0.205, 1e-15), DoubleNear(0.41, 1e-15), DoubleNear(0.615, 1e-15)));
+  EXPECT_THAT(values(a.grad()),
+              ElementsAre(DoubleNear(0.205, 1e-15), DoubleNear(0.41, 1e-15), DoubleNear(0.615, 1e-15)));
   EXPECT_THAT(values(b.grad()), ElementsAre(DoubleNear(-0.4375, 1e-15), DoubleNear(-0.224, 1e-15)));
 }
 

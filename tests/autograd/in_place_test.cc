@@ -161,11 +161,32 @@ const Writer kWriters[] = {
     {"in place", [](Tensor& t) { t.mul_(2); }},
     {"through a detached alias", [](Tensor& t) { t.detach().zero_(); }},
     {"through the pointer", [](Tensor& t) { t.mutable_data<double>()[0] = 5; }},
-    {"as an optimizer", [](Tensor& t) { NoGradGuard no_grad; t.sub_(1); }},
-    {"through a view", [](Tensor& t) { NoGradGuard no_grad; t.view({-1})[0].fill_(1); }},
-    {"by copying", [](Tensor& t) { NoGradGuard no_grad; t.copy_(ones_like(t)); }},
-    {"with random numbers", [](Tensor& t) { NoGradGuard no_grad; t.uniform_(); }},
-    {"as out", [](Tensor& t) { NoGradGuard no_grad; const Tensor one = ones_like(t); add_out(t, one, one); }},
+    {"as an optimizer",
+     [](Tensor& t) {
+       NoGradGuard no_grad;
+       t.sub_(1);
+     }},
+    {"through a view",
+     [](Tensor& t) {
+       NoGradGuard no_grad;
+       t.view({-1})[0].fill_(1);
+     }},
+    {"by copying",
+     [](Tensor& t) {
+       NoGradGuard no_grad;
+       t.copy_(ones_like(t));
+     }},
+    {"with random numbers",
+     [](Tensor& t) {
+       NoGradGuard no_grad;
+       t.uniform_();
+     }},
+    {"as out",
+     [](Tensor& t) {
+       NoGradGuard no_grad;
+       const Tensor one = ones_like(t);
+       add_out(t, one, one);
+     }},
 };
 
 TEST(Version, EveryWriteToASavedTensorIsReported) {

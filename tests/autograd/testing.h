@@ -25,7 +25,9 @@ inline std::vector<complex128> complex_values(const Tensor& t) { return t.to_vec
 inline Tensor leaf(std::initializer_list<double> v) { return tensor<double>(v, kFloat64).requires_grad_(); }
 inline Tensor constant(std::initializer_list<double> v) { return tensor<double>(v, kFloat64); }
 
-inline Tensor complex_leaf(std::initializer_list<complex128> v) { return tensor<complex128>(v, kComplex128).requires_grad_(); }
+inline Tensor complex_leaf(std::initializer_list<complex128> v) {
+  return tensor<complex128>(v, kComplex128).requires_grad_();
+}
 
 // What the thrown error says.
 template <typename E, typename F>
@@ -50,7 +52,7 @@ using ::testing::Pointwise;
 
 }  // namespace vellum::testing
 
-#define EXPECT_AUTOGRAD_ERROR(statement, phrase)                                                       \
+#define EXPECT_AUTOGRAD_ERROR(statement, phrase)                                                             \
   EXPECT_THAT(::vellum::testing::message_of<::vellum::AutogradError>([&] { static_cast<void>(statement); }), \
               ::testing::HasSubstr(phrase))
 
