@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -18,10 +19,13 @@ const dnnl::engine& engine() {
   return instance;
 }
 
+// Multiply-adds that are worth a thread of their own: some ten times what it costs to wake one.
+constexpr int64_t kWorkPerThread = 1 << 20;
+
 // oneDNN takes the number of threads from OpenMP, which keeps one for each calling thread.
-int adopt_num_threads() {
+int adopt_num_threads(int64_t work) {
   if (omp_in_parallel()) return 1;
-  const int threads = get_num_threads();
+  const int threads = static_cast<int>(std::clamp<int64_t>(work / kWorkPerThread, 1, get_num_threads()));
   if (omp_get_max_threads() != threads) omp_set_num_threads(threads);
   return threads;
 }
@@ -131,7 +135,8 @@ thread_local std::unique_ptr<Cache> cache;
 }  // namespace
 
 OneDnnProduct* find_onednn_product(DType dtype, const Gemm& g) noexcept {
-  Key key{g.m, g.n, g.k, g.a_row, g.a_column, g.b_row, g.b_column, dtype, g.bias != nullptr, adopt_num_threads()};
+  Key key{g.m,     g.n,        g.k,   g.a_row,           g.a_column,
+          g.b_row, g.b_column, dtype, g.bias != nullptr, adopt_num_threads(g.m * g.n * g.k)};
   if (!make_plain(g.m, g.k, &key.a_row, &key.a_column) || !make_plain(g.k, g.n, &key.b_row, &key.b_column))
     return nullptr;
   if (!cache) cache = std::make_unique<Cache>();
