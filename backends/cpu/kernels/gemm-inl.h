@@ -138,7 +138,7 @@ void run_tile(const TileArgs<T>& args) {
 }
 
 template <typename T, int kRows>
-HWY_INLINE void run_tile_of_width(const TileArgs<T>& args) {
+HWY_INLINE void run_tile_and_advance(TileArgs<T>& args) {
   using Shape = Tiling<T>;
   constexpr int64_t kVectorWidth = Shape::kLanes / Shape::kParts;
   if (args.columns == 2 * kVectorWidth)
@@ -155,17 +155,12 @@ HWY_INLINE void run_tile_of_width(const TileArgs<T>& args) {
 template <typename T>
 HWY_INLINE void run_rows(TileArgs<T> args, int64_t rows) {
   constexpr int kRows = Tiling<T>::kRows;
-  const auto advance = [&](int count) HWY_ATTR {
-    args.a += count * args.a_row;
-    args.c += count * args.c_row;
-    rows -= count;
-  };
-  for (; rows >= kRows; advance(kRows)) run_tile_of_width<T, kRows>(args);
+  for (; rows >= kRows; rows -= kRows) run_tile_and_advance<T, kRows>(args);
   if constexpr (kRows > 4)
-    if (rows >= 4) run_tile_of_width<T, 4>(args), advance(4);
+    if (rows >= 4) run_tile_and_advance<T, 4>(args), rows -= 4;
   if constexpr (kRows > 2)
-    if (rows >= 2) run_tile_of_width<T, 2>(args), advance(2);
-  if (rows >= 1) run_tile_of_width<T, 1>(args);
+    if (rows >= 2) run_tile_and_advance<T, 2>(args), rows -= 2;
+  for (; rows > 0; --rows) run_tile_and_advance<T, 1>(args);
 }
 
 // Four by four floats at a time, for the transposed operand of a linear layer.

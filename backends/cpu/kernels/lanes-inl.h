@@ -7,6 +7,7 @@
 #endif
 
 #include <cstdint>
+#include <limits>
 
 #include "hwy/highway.h"
 #include "vellum/backends/cpu/kernels/targets.h"
@@ -15,15 +16,15 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
-// Folds x into one vector-shaped array of kLanes partial results: fold(acc, x) lane by lane, then what is left over.
-template <typename R, class D, class V, class Fold, class FoldOne>
-HWY_INLINE V fold_vectors(D d, const R* x, int64_t n, V start, const Fold& fold, const FoldOne& tail) {
-  constexpr int64_t kLanes = hwy::HWY_NAMESPACE::MaxLanes(D());
+// Folds n numbers into one vector of partial results, lane by lane. `identity` folds without effect.
+template <class D, typename R, class V, class Fold>
+HWY_INLINE V fold_vectors(D d, const R* x, int64_t n, V identity, const Fold& fold) {
   namespace hn = hwy::HWY_NAMESPACE;
+  constexpr int64_t kLanes = hn::MaxLanes(D());
   int64_t i = 0;
-  V a = start;
+  V a = identity;
   if (n >= 4 * kLanes) {
-    V b = start, c = start, e = start;
+    V b = identity, c = identity, e = identity;
     for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
       a = fold(a, hn::LoadU(d, x + i));
       b = fold(b, hn::LoadU(d, x + i + kLanes));
@@ -33,8 +34,9 @@ HWY_INLINE V fold_vectors(D d, const R* x, int64_t n, V start, const Fold& fold,
     a = fold(fold(a, b), fold(c, e));
   }
   for (; i + kLanes <= n; i += kLanes) a = fold(a, hn::LoadU(d, x + i));
-  for (; i < n; ++i) tail(i);
-  return a;
+  if (i == n) return a;
+  const auto rest = hn::FirstN(d, static_cast<size_t>(n - i));
+  return fold(a, hn::IfThenElse(rest, hn::MaskedLoad(rest, d, x + i), identity));
 }
 
 // Adds x to the parts: element j to part j % kParts. n is a multiple of kParts. A lane adds up at most 32 numbers in
@@ -53,14 +55,14 @@ HWY_INLINE void sum_lanes(const R* x, int64_t n, double* parts) {
   } else {
     const auto add = [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); };
     for (; n > 0; x += kRun, n -= kRun) {
-      const auto tail = [&](int64_t i) HWY_ATTR { parts[i % kParts] += x[i]; };
-      const auto lanes = fold_vectors(d, x, n < kRun ? n : kRun, hn::Zero(d), add, tail);
-      if (n < kLanes) return;
-      HWY_ALIGN R each[kLanes];
-      hn::Store(lanes, d, each);
-      for (int64_t half = kLanes / 2; half >= kParts; half /= 2)  // pairwise
-        for (int64_t i = 0; i < half; ++i) each[i] += each[i + half];
-      for (int j = 0; j < kParts; ++j) parts[j] += each[j];
+      const auto lanes = fold_vectors(d, x, n < kRun ? n : kRun, hn::Zero(d), add);
+      if constexpr (kParts == 1) {
+        parts[0] += hn::GetLane(hn::SumOfLanes(d, lanes));
+      } else {
+        const auto odd = hn::OddEven(lanes, hn::Zero(d)), even = hn::OddEven(hn::Zero(d), lanes);
+        parts[0] += hn::GetLane(hn::SumOfLanes(d, even));
+        parts[1] += hn::GetLane(hn::SumOfLanes(d, odd));
+      }
     }
   }
 }
@@ -70,16 +72,10 @@ template <typename R>
 HWY_INLINE R max_lanes(const R* x, int64_t n, R start) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<R> d;
-  constexpr int64_t kLanes = hn::MaxLanes(d);
-  const auto larger = [](R a, R b) HWY_ATTR { return (b > a) | (b != b) ? b : a; };
-  R top = start;
   const auto fold = [](auto a, auto b) HWY_ATTR { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a); };
-  const auto lanes =
-      fold_vectors(d, x, n, hn::Set(d, start), fold, [&](int64_t i) HWY_ATTR { top = larger(top, x[i]); });
-  HWY_ALIGN R each[kLanes];
-  hn::Store(lanes, d, each);
-  for (int64_t i = 0; i < kLanes; ++i) top = larger(top, each[i]);
-  return top;
+  const auto lanes = fold_vectors(d, x, n, hn::Set(d, start), fold);
+  if (!hn::AllFalse(d, hn::IsNaN(lanes))) return std::numeric_limits<R>::quiet_NaN();
+  return hn::GetLane(hn::MaxOfLanes(d, lanes));
 }
 
 }  // namespace HWY_NAMESPACE

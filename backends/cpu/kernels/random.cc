@@ -130,6 +130,15 @@ Status run_normal(const KernelContext& context) noexcept {
   return ok_status();
 }
 
+// Scales the values whose draw is at least `least` * 2^8 and zeroes the others.
+template <typename R>
+HWY_INLINE void keep(const uint32_t* HWY_RESTRICT draws, uint32_t least, R scale, R* HWY_RESTRICT values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const R scaled = values[i] * scale;  // outside of the choice, so that nothing is left to branch over
+    values[i] = draws[i] >> 8 >= least ? scaled : R(0);
+  }
+}
+
 // Zeroes elements with probability p, scales the others.
 template <typename T>
 void drop(const T* x, T* out, int64_t n, double p, const RandomState& state) {
@@ -141,13 +150,13 @@ void drop(const T* x, T* out, int64_t n, double p, const RandomState& state) {
   // u >= p for u = k * 2^-24 is k >= p * 2^24, without rounding.
   const uint32_t least = static_cast<uint32_t>(std::ceil(p * 0x1p24));
   const R scale = R(1 / (1 - p));
-  for_draws(state, n, kDraws, [&](const uint32_t* draws, int64_t at, int64_t count) HWY_ATTR {
+  for_draws(state, n, kDraws, [=](const uint32_t* draws, int64_t at, int64_t count) HWY_ATTR {
     HWY_ALIGN R values[kDraws];
     if constexpr (sizeof(T) == 2)
       to_floats(x + at, values, count);
     else
       std::copy_n(x + at, count, values);
-    for (int64_t i = 0; i < count; ++i) values[i] = draws[i] >> 8 >= least ? values[i] * scale : R(0);
+    keep(draws, least, scale, values, count);
     store(values, out + at, count);
   });
 }

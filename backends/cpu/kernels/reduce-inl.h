@@ -91,7 +91,10 @@ void fold_range(const char* from, const Walk& folded, int64_t first, int64_t las
 template <typename Fold>
 void fold_output(const char* from, const Walk& folded, typename Fold::Total* parts) {
   constexpr int kParts = Fold::kParts;
+  constexpr bool kInPlace = sizeof(typename Fold::Element) == sizeof(typename Fold::Work);
   clear<Fold>(parts, kParts);
+  if (kInPlace && folded.ndim == 1 && folded.count <= kFoldBlock && folded.in[0] == sizeof(typename Fold::Element))
+    return Fold::fold_row(reinterpret_cast<const typename Fold::Lane*>(from), folded.count * kParts, parts);
   if (folded.count <= kReduceGrain) return fold_range<Fold>(from, folded, 0, folded.count, parts);
   const int64_t chunk = std::max(kReduceGrain, (folded.count + kMaxChunks - 1) / kMaxChunks);
   const int64_t chunks = (folded.count + chunk - 1) / chunk;

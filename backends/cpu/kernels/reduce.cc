@@ -73,7 +73,7 @@ struct Amax {
   static Total identity() { return lane_identity(); }
   static HWY_INLINE Lane fold(Lane a, Lane x) {
     if constexpr (std::is_floating_point_v<Work>)
-      return (x > a) | (x != x) ? x : a;
+      return ((x > a) | (x != x)) ? x : a;
     else
       return x > a ? x : a;
   }

@@ -22,6 +22,7 @@ namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
 inline constexpr int64_t kBlock = 512;   // elements that pass through buffers on the stack
+inline constexpr int64_t kRows = 32;     // whose logarithms are taken together
 inline constexpr int64_t kGrain = 8192;  // elements that are not worth a second thread
 
 template <typename T>
@@ -46,6 +47,15 @@ HWY_INLINE void store(const RealOf<T>* values, T* out, int64_t n) {
     std::copy_n(values, n, out);
 }
 
+// Where to compute what goes to `out`.
+template <typename T>
+HWY_INLINE RealOf<T>* in_place(T* out, RealOf<T>* buffer) {
+  if constexpr (sizeof(T) == 2)
+    return buffer;
+  else
+    return out;
+}
+
 // Calls f(at, count) for blocks of [0, n).
 template <typename F>
 HWY_INLINE void for_blocks(int64_t n, const F& f) {
@@ -62,24 +72,36 @@ HWY_INLINE double sum_exp(const R* x, int64_t n, R shift, R* buffer) {
   return total;
 }
 
+// Rows of n elements, at most kRows of them: their logarithms are taken together.
 template <typename T>
-void log_softmax_row(const T* x, T* out, int64_t n) {
+void log_softmax_rows(const T* x, T* out, int64_t n, int64_t rows) {
   using R = RealOf<T>;
   HWY_ALIGN R in[kBlock];
   HWY_ALIGN R work[kBlock];
-  R top = -std::numeric_limits<R>::infinity();
-  for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR { top = max_lanes(load(x + at, count, in), count, top); });
-  double total = 0;
-  for_blocks(n,
-             [&](int64_t at, int64_t count) HWY_ATTR { total += sum_exp(load(x + at, count, in), count, top, work); });
-  // Two subtractions: top + log(total) would lose the small part beside a large one.
-  const R log_total = R(std::log(total));
-  for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR {
-    const R* values = load(x + at, count, in);
-    VELLUM_INDEPENDENT
-    for (int64_t i = 0; i < count; ++i) work[i] = (values[i] - top) - log_total;
-    store(work, out + at, count);
-  });
+  R top[kRows];
+  R total[kRows];
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* row = x + r * n;
+    top[r] = -std::numeric_limits<R>::infinity();
+    for_blocks(
+        n, [&](int64_t at, int64_t count) HWY_ATTR { top[r] = max_lanes(load(row + at, count, in), count, top[r]); });
+    double sum = 0;
+    for_blocks(
+        n, [&](int64_t at, int64_t count) HWY_ATTR { sum += sum_exp(load(row + at, count, in), count, top[r], work); });
+    total[r] = R(sum);
+  }
+  map_lanes(total, total, rows, [](auto d, auto v) HWY_ATTR { return log_lanes(d, v); });
+  for (int64_t r = 0; r < rows; ++r) {
+    for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR {
+      const R* values = load(x + r * n + at, count, in);
+      // Two subtractions: top + log(total) would lose the small part beside a large one.
+      const R shift = top[r], log_total = total[r];
+      R* to = in_place(out + r * n + at, work);
+      VELLUM_INDEPENDENT
+      for (int64_t i = 0; i < count; ++i) to[i] = (values[i] - shift) - log_total;
+      store(to, out + r * n + at, count);
+    });
+  }
 }
 
 // Neighbouring columns of an [n, inner] matrix side by side, at most kBlock of them.
@@ -95,7 +117,7 @@ void log_softmax_columns(const T* x, T* out, int64_t n, int64_t inner, int64_t c
   std::fill_n(total, columns, 0.0);
   for (int64_t k = 0; k < n; ++k) {
     const R* row = load(x + k * inner, columns, in);
-    for (int64_t j = 0; j < columns; ++j) top[j] = (row[j] > top[j]) | (row[j] != row[j]) ? row[j] : top[j];
+    for (int64_t j = 0; j < columns; ++j) top[j] = ((row[j] > top[j]) | (row[j] != row[j])) ? row[j] : top[j];
   }
   for (int64_t k = 0; k < n; ++k) {
     const R* row = load(x + k * inner, columns, in);
@@ -125,8 +147,10 @@ void backward_row(const T* g, const T* y, T* out, int64_t n) {
     const R* log_p = load(y + at, count, in);
     map_lanes(log_p, work, count, [](auto d, auto v) HWY_ATTR { return exp_lanes(d, v); });
     const R* slope = load(g + at, count, in);
-    for (int64_t i = 0; i < count; ++i) work[i] = slope[i] - work[i] * factor;
-    store(work, out + at, count);
+    R* to = in_place(out + at, work);
+    VELLUM_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) to[i] = slope[i] - work[i] * factor;
+    store(to, out + at, count);
   });
 }
 
@@ -149,13 +173,13 @@ void backward_columns(const T* g, const T* y, T* out, int64_t n, int64_t inner, 
   }
 }
 
-// Calls rows(offset, n) or columns(offset, n, inner, count) for all of [outer, n, inner].
+// Calls rows(offset, n, count) for at most kRows rows or columns(offset, n, inner, count) for all of [outer, n, inner].
 template <typename Rows, typename Columns>
 HWY_INLINE void run_split(const DimSplit& s, const Rows& rows, const Columns& columns) {
   if (s.outer * s.n * s.inner == 0) return;
   if (s.inner == 1) {
     parallel_for(0, s.outer, std::max<int64_t>(1, kGrain / s.n), [&](int64_t first, int64_t last) HWY_ATTR {
-      for (int64_t o = first; o < last; ++o) rows(o * s.n, s.n);
+      for (int64_t o = first; o < last; o += kRows) rows(o * s.n, s.n, std::min(kRows, last - o));
     });
     return;
   }
@@ -176,7 +200,7 @@ Status run_log_softmax(const KernelContext& context) noexcept {
   T* out = context.outputs[0].as<T>();
   run_split(
       DimSplit(x.sizes, x.rank, context.attributes<DimAttrs>().dim),
-      [=](int64_t at, int64_t n) HWY_ATTR { log_softmax_row(from + at, out + at, n); },
+      [=](int64_t at, int64_t n, int64_t count) HWY_ATTR { log_softmax_rows(from + at, out + at, n, count); },
       [=](int64_t at, int64_t n, int64_t inner, int64_t count)
           HWY_ATTR { log_softmax_columns(from + at, out + at, n, inner, count); });
   return ok_status();
@@ -189,7 +213,9 @@ Status run_log_softmax_backward(const KernelContext& context) noexcept {
   T* out = context.outputs[0].as<T>();
   run_split(
       DimSplit(y.sizes, y.rank, context.attributes<DimAttrs>().dim),
-      [=](int64_t at, int64_t n) HWY_ATTR { backward_row(g + at, log_p + at, out + at, n); },
+      [=](int64_t at, int64_t n, int64_t count) HWY_ATTR {
+        for (int64_t last = at + count * n; at < last; at += n) backward_row(g + at, log_p + at, out + at, n);
+      },
       [=](int64_t at, int64_t n, int64_t inner, int64_t count)
           HWY_ATTR { backward_columns(g + at, log_p + at, out + at, n, inner, count); });
   return ok_status();

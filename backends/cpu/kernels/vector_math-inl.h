@@ -39,8 +39,8 @@ HWY_INLINE V log_lanes(D d, V x) {
   return hn::IfThenElse(regular, hn::Log(d, x), special);
 }
 
-// out[i] = f(d, x[i]) for vectors of a tag d. What is left over goes through a padded vector, so that a value does not
-// depend on its position.
+// out[i] = f(d, x[i]) for vectors of a tag d. The last one may be part of a vector, so that a value does not depend on
+// its position.
 template <typename R, typename F>
 HWY_INLINE void map_lanes(const R* x, R* out, int64_t n, const F& f) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -49,10 +49,8 @@ HWY_INLINE void map_lanes(const R* x, R* out, int64_t n, const F& f) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) hn::StoreU(f(d, hn::LoadU(d, x + i)), d, out + i);
   if (i == n) return;
-  HWY_ALIGN R rest[kLanes] = {};
-  std::copy_n(x + i, n - i, rest);
-  hn::Store(f(d, hn::Load(d, rest)), d, rest);
-  std::copy_n(rest, n - i, out + i);
+  const auto rest = hn::FirstN(d, static_cast<size_t>(n - i));
+  hn::BlendedStore(f(d, hn::MaskedLoad(rest, d, x + i)), rest, d, out + i);
 }
 
 }  // namespace HWY_NAMESPACE
