@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kGrainBytes = 256 << 10;  // what is not worth a second thread
 constexpr int64_t kTile = 32;               // elements; a tile of both operands stays in the first-level cache
+constexpr int64_t kLine = 64;               // bytes of a cache line
 
 struct Bytes16 {
   uint64_t halves[2];
@@ -33,6 +34,33 @@ void copy_tile(const Plane& p, char* to, const char* from, int64_t rows, int64_t
   }
 }
 
+// A tile of a transposition, as wide and high as a cache line. Lines are read and written whole and turned in a buffer
+// in between: at strides of a power of two they all compete for the same few places of the cache.
+template <typename T>
+void transpose_tile(const Plane& p, char* to, const char* from) {
+  constexpr int64_t kSide = kLine / sizeof(T);
+  T read[kSide][kSide], turned[kSide][kSide];
+  for (int64_t c = 0; c < kSide; ++c) std::memcpy(read[c], from + c * p.column_stride[1], kLine);
+  for (int64_t r = 0; r < kSide; ++r)
+    for (int64_t c = 0; c < kSide; ++c) turned[r][c] = read[c][r];
+  for (int64_t r = 0; r < kSide; ++r) std::memcpy(to + r * p.row_stride[0], turned[r], kLine);
+}
+
+template <typename T>
+void transpose_rows(const Plane& p, char* to, const char* from, int64_t first, int64_t last) {
+  constexpr int64_t kSide = kLine / sizeof(T);
+  for (int64_t r = first; r < last; r += kSide)
+    for (int64_t c = 0; c < p.columns; c += kSide) {
+      char* target = to + r * p.row_stride[0] + c * p.column_stride[0];
+      const char* source = from + r * p.row_stride[1] + c * p.column_stride[1];
+      const int64_t rows = std::min(kSide, last - r), columns = std::min(kSide, p.columns - c);
+      if (rows == kSide && columns == kSide)
+        transpose_tile<T>(p, target, source);
+      else
+        copy_tile<T>(p, target, source, rows, columns);
+    }
+}
+
 template <typename T>
 void copy_rows(const Plane& p, char* to, const char* from, int64_t first, int64_t last) {
   constexpr int64_t kBytes = sizeof(T);
@@ -41,6 +69,7 @@ void copy_rows(const Plane& p, char* to, const char* from, int64_t first, int64_
       std::memcpy(to + r * p.row_stride[0], from + r * p.row_stride[1], static_cast<size_t>(p.columns * kBytes));
     return;
   }
+  if (p.column_stride[0] == kBytes && p.row_stride[1] == kBytes) return transpose_rows<T>(p, to, from, first, last);
   for (int64_t r = first; r < last; r += kTile)
     for (int64_t c = 0; c < p.columns; c += kTile)
       copy_tile<T>(p, to + r * p.row_stride[0] + c * p.column_stride[0],

@@ -11,154 +11,195 @@ namespace {
 constexpr int kOperands = 1 + kMaxElementInputs;
 constexpr int64_t kBlock = 256;           // elements of a buffer
 constexpr int64_t kMaxElementBytes = 16;  // complex128
-
-template <typename T>
-void gather_as(const void* from, int64_t stride, void* to, int64_t n) {
-  const char* source = static_cast<const char*>(from);
-  T* target = static_cast<T*>(to);
-  for (int64_t i = 0; i < n; ++i) std::memcpy(&target[i], source + i * stride, sizeof(T));
-}
-
-template <typename T>
-void scatter_as(const void* from, void* to, int64_t stride, int64_t n) {
-  const T* source = static_cast<const T*>(from);
-  char* target = static_cast<char*>(to);
-  for (int64_t i = 0; i < n; ++i) std::memcpy(target + i * stride, &source[i], sizeof(T));
-}
+constexpr int64_t kShortRow = 64;         // rows below this many elements are worked on several at a time
 
 struct Bytes16 {
   uint64_t halves[2];
 };
 
-void gather(int64_t bytes, const void* from, int64_t stride, void* to, int64_t n) {
+// Two dimensions of one operand; strides in bytes.
+struct Patch {
+  int64_t rows, columns;
+  int64_t row_stride, stride;
+};
+
+template <typename T>
+void gather_as(const Patch& p, const char* from, char* to) {
+  T* target = reinterpret_cast<T*>(to);
+  for (int64_t r = 0; r < p.rows; ++r)
+    for (int64_t i = 0; i < p.columns; ++i) std::memcpy(target++, from + r * p.row_stride + i * p.stride, sizeof(T));
+}
+
+template <typename T>
+void scatter_as(const Patch& p, const char* from, char* to) {
+  const T* source = reinterpret_cast<const T*>(from);
+  for (int64_t r = 0; r < p.rows; ++r)
+    for (int64_t i = 0; i < p.columns; ++i) std::memcpy(to + r * p.row_stride + i * p.stride, source++, sizeof(T));
+}
+
+void gather(int64_t bytes, const Patch& p, const char* from, char* to) {
   switch (bytes) {
     case 1:
-      return gather_as<uint8_t>(from, stride, to, n);
+      return gather_as<uint8_t>(p, from, to);
     case 2:
-      return gather_as<uint16_t>(from, stride, to, n);
+      return gather_as<uint16_t>(p, from, to);
     case 4:
-      return gather_as<uint32_t>(from, stride, to, n);
+      return gather_as<uint32_t>(p, from, to);
     case 8:
-      return gather_as<uint64_t>(from, stride, to, n);
+      return gather_as<uint64_t>(p, from, to);
     default:
-      return gather_as<Bytes16>(from, stride, to, n);
+      return gather_as<Bytes16>(p, from, to);
   }
 }
 
-void scatter(int64_t bytes, const void* from, void* to, int64_t stride, int64_t n) {
+void scatter(int64_t bytes, const Patch& p, const char* from, char* to) {
   switch (bytes) {
     case 1:
-      return scatter_as<uint8_t>(from, to, stride, n);
+      return scatter_as<uint8_t>(p, from, to);
     case 2:
-      return scatter_as<uint16_t>(from, to, stride, n);
+      return scatter_as<uint16_t>(p, from, to);
     case 4:
-      return scatter_as<uint32_t>(from, to, stride, n);
+      return scatter_as<uint32_t>(p, from, to);
     case 8:
-      return scatter_as<uint64_t>(from, to, stride, n);
+      return scatter_as<uint64_t>(p, from, to);
     default:
-      return scatter_as<Bytes16>(from, to, stride, n);
+      return scatter_as<Bytes16>(p, from, to);
   }
 }
 
-// One innermost dimension, by operand.
-class Rows {
+// Runs the block over the two innermost dimensions: where all operands are arrays or single values in place, else by
+// way of buffers.
+class Tile {
  public:
-  Rows(const ElementLoop& loop, const LoopPlan& plan) : loop_(loop) {
+  Tile(const ElementLoop& loop, const LoopPlan& plan) : loop_(loop) {
     const int inner = plan.ndim - 1;
-    for (int k = 0; k <= loop.inputs; ++k) stride_[k] = plan.ndim > 0 ? plan.strides[k][inner] : 0;
-    direct_ = is_array(0) && !loop.store;
-    bool all_single = true;
-    for (int k = 1; k <= loop.inputs; ++k) {
-      const bool single = stride_[k] == 0 && !loop.load[k - 1];
-      if (single) single_ |= 1u << (k - 1);
-      all_single = all_single && single;
-      direct_ = direct_ && (single || is_array(k));
+    for (int k = 0; k <= loop.inputs; ++k) {
+      stride_[k] = inner >= 0 ? plan.strides[k][inner] : 0;
+      row_stride_[k] = inner > 0 ? plan.strides[k][inner - 1] : 0;
+    }
+  }
+
+  // `rows` rows of n elements that begin at data; they fit into a buffer if there are several.
+  void run(char* const* data, int64_t rows, int64_t n) const {
+    const void* in[kMaxElementInputs];
+    unsigned single = 0;
+    bool direct = is_array(0, rows, n);
+    for (int k = 1; k <= loop_.inputs; ++k) {
+      in[k - 1] = data[k];
+      const bool is_single = stride_[k] == 0 && (rows == 1 || row_stride_[k] == 0) && !converts(k);
+      if (is_single) single |= 1u << (k - 1);
+      direct = direct && (is_single || is_array(k, rows, n));
     }
     // The block wants at least one array: the first input is spread.
-    if (all_single && loop.inputs > 0) {
-      single_ &= ~1u;
-      direct_ = false;
+    if (loop_.inputs > 0 && single == (1u << loop_.inputs) - 1 && rows * n > 1) {
+      single &= ~1u;
+      direct = false;
     }
-  }
-
-  void run(char* const* data, int64_t n) const {
-    if (n == 1 && !loop_.store && !converts()) return run_direct(data, 1);
-    if (direct_) return run_direct(data, n);
-    for (int64_t i = 0; i < n; i += kBlock) run_buffered(data, i, std::min(kBlock, n - i));
+    if (direct) return loop_.block(loop_.op, data[0], in, rows * n, single);
+    if (rows > 1) return run_buffered(data, rows, n, single);
+    char* at[kOperands];
+    for (int64_t i = 0; i < n; i += kBlock) {
+      for (int k = 0; k <= loop_.inputs; ++k) at[k] = data[k] + i * stride_[k];
+      run_buffered(at, 1, std::min(kBlock, n - i), single);
+    }
   }
 
  private:
-  bool is_array(int k) const {
-    return stride_[k] == loop_.memory_bytes[k] && loop_.memory_bytes[k] == loop_.work_bytes[k] &&
-           (k == 0 || !loop_.load[k - 1]);
+  bool converts(int k) const { return k == 0 ? loop_.store != nullptr : loop_.load[k - 1] != nullptr; }
+
+  bool is_array(int k, int64_t rows, int64_t n) const {
+    const int64_t bytes = loop_.memory_bytes[k];
+    if (converts(k) || bytes != loop_.work_bytes[k]) return false;
+    return (n == 1 || stride_[k] == bytes) && (rows == 1 || row_stride_[k] == n * bytes);
   }
 
-  bool converts() const {
-    for (int k = 0; k < loop_.inputs; ++k)
-      if (loop_.load[k]) return true;
-    return false;
-  }
-
-  void run_direct(char* const* data, int64_t n) const {
-    const void* in[kMaxElementInputs];
-    for (int k = 0; k < loop_.inputs; ++k) in[k] = data[k + 1];
-    loop_.block(loop_.op, data[0], in, n, single_);
-  }
-
-  // Input k as an array of count elements, in place where it is one.
-  const void* array(int k, const char* data, int64_t count, char* buffer) const {
-    if (is_array(k) || (single_ >> (k - 1) & 1)) return data;
-    if (const ConvertIn load = loop_.load[k - 1])
-      load(data, stride_[k], buffer, count);
-    else
-      gather(loop_.memory_bytes[k], data, stride_[k], buffer, count);
+  // Input k as an array, in place where it is one.
+  const void* array(int k, char* data, int64_t rows, int64_t n, char* buffer) const {
+    if (is_array(k, rows, n)) return data;
+    if (const ConvertIn load = loop_.load[k - 1]) {
+      for (int64_t r = 0; r < rows; ++r)
+        load(data + r * row_stride_[k], stride_[k], buffer + r * n * loop_.work_bytes[k], n);
+    } else {
+      gather(loop_.memory_bytes[k], {rows, n, row_stride_[k], stride_[k]}, data, buffer);
+    }
     return buffer;
   }
 
-  void run_buffered(char* const* data, int64_t at, int64_t count) const {
+  void run_buffered(char* const* data, int64_t rows, int64_t n, unsigned single) const {
     alignas(64) char buffers[kOperands][kBlock * kMaxElementBytes];
     const void* in[kMaxElementInputs];
-    for (int k = 1; k <= loop_.inputs; ++k) in[k - 1] = array(k, data[k] + at * stride_[k], count, buffers[k]);
-    char* out = data[0] + at * stride_[0];
-    if (is_array(0) && !loop_.store) return loop_.block(loop_.op, out, in, count, single_);
-    loop_.block(loop_.op, buffers[0], in, count, single_);
-    if (loop_.store)
-      loop_.store(buffers[0], out, stride_[0], count);
-    else
-      scatter(loop_.memory_bytes[0], buffers[0], out, stride_[0], count);
+    for (int k = 1; k <= loop_.inputs; ++k)
+      in[k - 1] = single >> (k - 1) & 1 ? data[k] : array(k, data[k], rows, n, buffers[k]);
+    if (is_array(0, rows, n)) return loop_.block(loop_.op, data[0], in, rows * n, single);
+    loop_.block(loop_.op, buffers[0], in, rows * n, single);
+    if (!loop_.store) return scatter(loop_.memory_bytes[0], {rows, n, row_stride_[0], stride_[0]}, buffers[0], data[0]);
+    for (int64_t r = 0; r < rows; ++r)
+      loop_.store(buffers[0] + r * n * loop_.work_bytes[0], data[0] + r * row_stride_[0], stride_[0], n);
   }
 
   const ElementLoop& loop_;
-  int64_t stride_[kOperands] = {};
-  unsigned single_ = 0;
-  bool direct_;
+  int64_t stride_[kOperands], row_stride_[kOperands];
 };
 
-// Runs elements [first, last) of the row-major index space.
-void run_range(const Rows& rows, const LoopPlan& plan, int operands, int64_t first, int64_t last) {
-  const int inner = plan.ndim - 1;
-  const int64_t width = plan.ndim > 0 ? plan.sizes[inner] : 1;
-  int64_t index[kMaxRank] = {}, column = first % width, rest = first / width;
-  char* data[kOperands];
-  for (int k = 0; k < operands; ++k)
-    data[k] = static_cast<char*>(plan.data[k]) + (inner >= 0 ? column * plan.strides[k][inner] : 0);
-  for (int d = inner - 1; d >= 0; --d) {
-    index[d] = rest % plan.sizes[d];
-    rest /= plan.sizes[d];
-    for (int k = 0; k < operands; ++k) data[k] += index[d] * plan.strides[k][d];
-  }
-  for (int64_t at = first; at < last;) {
-    const int64_t n = std::min(width - column, last - at);
-    rows.run(data, n);
-    at += n;
-    for (int k = 0; k < operands && inner >= 0; ++k) data[k] -= column * plan.strides[k][inner];
-    column = 0;
-    for (int d = inner - 1; d >= 0; --d) {
-      for (int k = 0; k < operands; ++k) data[k] += plan.strides[k][d];
-      if (++index[d] < plan.sizes[d]) break;
-      for (int k = 0; k < operands; ++k) data[k] -= plan.sizes[d] * plan.strides[k][d];
-      index[d] = 0;
+// Where each operand lies at a position of the row-major index space.
+class Position {
+ public:
+  Position(const LoopPlan& plan, int operands, int64_t index) : plan_(plan), operands_(operands) {
+    for (int k = 0; k < operands; ++k) data_[k] = static_cast<char*>(plan.data[k]);
+    for (int d = plan.ndim - 1; d >= 0; --d) {
+      index_[d] = index % plan.sizes[d];
+      index /= plan.sizes[d];
+      move(d, index_[d]);
     }
+  }
+
+  char* const* data() const { return data_; }
+  int64_t index(int d) const { return index_[d]; }
+
+  // Goes `count` along dimension d, at most to its end; there it carries into the outer dimensions.
+  void advance(int d, int64_t count) {
+    for (; d >= 0; --d, count = 1) {
+      index_[d] += count;
+      move(d, count);
+      if (index_[d] < plan_.sizes[d]) return;
+      move(d, -index_[d]);
+      index_[d] = 0;
+    }
+  }
+
+ private:
+  void move(int d, int64_t count) {
+    for (int k = 0; k < operands_; ++k) data_[k] += count * plan_.strides[k][d];
+  }
+
+  const LoopPlan& plan_;
+  int operands_;
+  int64_t index_[kMaxRank];
+  char* data_[kOperands];
+};
+
+// Elements [first, last), row by row.
+void run_rows(const Tile& tile, const LoopPlan& plan, int operands, int64_t first, int64_t last) {
+  const int inner = plan.ndim - 1;
+  Position at(plan, operands, first);
+  for (int64_t i = first; i < last;) {
+    const int64_t n = inner < 0 ? 1 : std::min(plan.sizes[inner] - at.index(inner), last - i);
+    tile.run(at.data(), 1, n);
+    at.advance(inner, n);
+    i += n;
+  }
+}
+
+// Rows [first, last), several at a time.
+void run_short_rows(const Tile& tile, const LoopPlan& plan, int operands, int64_t first, int64_t last) {
+  const int outer = plan.ndim - 2;
+  const int64_t width = plan.sizes[outer + 1];
+  Position at(plan, operands, first * width);
+  for (int64_t i = first; i < last;) {
+    const int64_t rows = std::min({kBlock / width, plan.sizes[outer] - at.index(outer), last - i});
+    tile.run(at.data(), rows, width);
+    at.advance(outer, rows);
+    i += rows;
   }
 }
 
@@ -166,9 +207,16 @@ void run_range(const Rows& rows, const LoopPlan& plan, int operands, int64_t fir
 
 void run_elements(const ElementLoop& loop, const LoopPlan& plan) noexcept {
   if (plan.numel == 0) return;
-  const Rows rows(loop, plan);
-  parallel_for(0, plan.numel, kElementGrain,
-               [&](int64_t first, int64_t last) { run_range(rows, plan, 1 + loop.inputs, first, last); });
+  const int operands = 1 + loop.inputs;
+  const Tile tile(loop, plan);
+  const int64_t width = plan.ndim > 1 ? plan.sizes[plan.ndim - 1] : kShortRow;
+  if (width < kShortRow) {
+    parallel_for(0, plan.numel / width, kElementGrain / width,
+                 [&](int64_t first, int64_t last) { run_short_rows(tile, plan, operands, first, last); });
+  } else {
+    parallel_for(0, plan.numel, kElementGrain,
+                 [&](int64_t first, int64_t last) { run_rows(tile, plan, operands, first, last); });
+  }
 }
 
 }  // namespace vellum::cpu
