@@ -86,7 +86,14 @@ void CopySlices::apply(std::span<Tensor> cotangents, std::span<Tensor> gradients
   Tensor buffer = window_.to_buffer(cotangents[0]);
   Tensor part = window_.slice(buffer).clone();
   std::vector<Tensor> inner(gradients.size());
-  function_->apply({&part, 1}, inner);
+  if (grad_mode()) {  // the function's output is the window of what this node put into the base
+    Node* history = ViewOfBase::create(Edge(this, 0), window_);
+    const GradFn keep(history);
+    history->release();
+    function_->apply_with_history({&part, 1}, inner, history);
+  } else {
+    function_->apply({&part, 1}, inner);
+  }
   for (size_t i = 1; i < gradients.size(); ++i) gradients[i] = std::move(inner[i]);
   if (!edges_[0]) return;
   Tensor& through = inner[0];

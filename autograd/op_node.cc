@@ -174,7 +174,7 @@ void OpNode::visit_owned(OwnerVisitor& visitor) const {
 }
 
 // The saved tensor for a gradient to read; with its history when the backward pass is itself recorded.
-Tensor OpNode::unpack(uint32_t bit) const {
+Tensor OpNode::unpack(uint32_t bit, Node* history) const {
   const SavedTensor& saved = saved_[saved_index(bit)];
   if (!saved.alias.defined()) return {};
   const uint32_t version = saved.alias.version();
@@ -194,7 +194,7 @@ Tensor OpNode::unpack(uint32_t bit) const {
   if (!grad_mode()) return saved.alias;
   Tensor t = internal::shallow_alias(saved.alias);
   if (bit >= kOutputBit && bit < kByProductBit) {
-    set_history(t.impl(), const_cast<OpNode*>(this), bit - kOutputBit);
+    set_history(t.impl(), history, bit - kOutputBit);
   } else if (bit < kOutputBit && edges_[bit]) {
     Node* node = edges_[bit].node();
     if (node->kind() == Kind::kAccumulate) return Tensor::share(static_cast<AccumulateGrad*>(node)->leaf());
@@ -206,8 +206,8 @@ Tensor OpNode::unpack(uint32_t bit) const {
 // The gradient's view of a node. Saved tensors are unpacked when they are asked for.
 class NodeVjp final : public Vjp {
  public:
-  NodeVjp(const OpNode& node, std::span<const Tensor> cotangents, std::span<Tensor> gradients)
-      : Vjp(node.attrs_, cotangents, gradients), node_(node) {}
+  NodeVjp(const OpNode& node, std::span<const Tensor> cotangents, std::span<Tensor> gradients, Node* history)
+      : Vjp(node.attrs_, cotangents, gradients), node_(node), history_(history) {}
 
   const Tensor& input(int i) const override { return saved(static_cast<uint32_t>(i)); }
   const Tensor& output(int i) const override { return saved(kOutputBit + static_cast<uint32_t>(i)); }
@@ -227,11 +227,12 @@ class NodeVjp final : public Vjp {
     static const Tensor kUndefined;
     if (bit >= 24 || !(node_.saved_bits_ >> bit & 1)) return kUndefined;
     Tensor& t = unpacked_[static_cast<size_t>(node_.saved_index(bit))];
-    if (!t.defined()) t = node_.unpack(bit);
+    if (!t.defined()) t = node_.unpack(bit, history_);
     return t;
   }
 
   const OpNode& node_;
+  Node* history_;  // of the outputs
   mutable std::array<Tensor, 8> unpacked_;
 };
 
@@ -253,13 +254,13 @@ Tensor OpNode::fit(Tensor gradient, int input) const {
   return gradient.to(meta.dtype);
 }
 
-void OpNode::apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) {
+void OpNode::apply_with_history(std::span<Tensor> cotangents, std::span<Tensor> gradients, Node* history) {
   if (released_ && saved_bits_)
     throw_error<AutogradError>(
         "Trying to backward through the graph a second time: the tensors that ", name(),
         " saved were freed by the first backward pass. Specify retain_graph = true there if you need it again, or "
         "detach() what the passes share");
-  NodeVjp vjp(*this, cotangents, gradients);
+  NodeVjp vjp(*this, cotangents, gradients, history);
   def().vjp(vjp);
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;

@@ -34,7 +34,11 @@ class OpNode final : public Node {
                                  std::span<const Tensor> by_products);
 
   std::string name() const override;  // "LogSoftmaxBackward"
-  void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override;
+  void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override {
+    apply_with_history(cotangents, gradients, this);
+  }
+  // The same for a node that stands in the graph by way of another: `history` is what its outputs have.
+  void apply_with_history(std::span<Tensor> cotangents, std::span<Tensor> gradients, Node* history);
   void release_saved() override;
   void visit_owned(OwnerVisitor& visitor) const override;
 
@@ -53,7 +57,7 @@ class OpNode final : public Node {
                 const Tensor* old_self);
   static OpNode* make(OpSlot& slot, Inputs inputs, const void* attrs, std::span<const Tensor> outputs,
                       std::span<const Tensor> by_products, const Tensor* old_self);
-  Tensor unpack(uint32_t bit) const;
+  Tensor unpack(uint32_t bit, Node* history) const;
   std::string saved_name(uint32_t bit) const;
   int saved_index(uint32_t bit) const { return __builtin_popcount(saved_bits_ & ((1u << bit) - 1)); }
   Tensor fit(Tensor gradient, int input) const;
