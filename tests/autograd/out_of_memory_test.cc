@@ -1,0 +1,80 @@
+// Whatever allocation fails in a training step, no byte is lost and the next step is that of an undisturbed run.
+
+#include <memory>
+#include <string_view>
+
+#include "vellum/allocator/strategy.h"
+#include "vellum/tests/autograd/testing.h"
+
+namespace vellum {
+namespace {
+
+using namespace vellum::testing;
+
+int64_t allocations_left = -1;  // before one fails; negative: none does
+
+// Passes everything on, until it is told to fail.
+class FailingAllocator final : public Allocator {
+ public:
+  explicit FailingAllocator(std::unique_ptr<Allocator> upstream) : upstream_(std::move(upstream)) {}
+
+  std::string_view name() const override { return "failing"; }
+  Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override {
+    if (allocations_left == 0) return {StatusCode::kOutOfMemory, "the test wants this allocation to fail"};
+    if (allocations_left > 0) --allocations_left;
+    return upstream_->allocate(bytes, alignment, stream, out);
+  }
+  void deallocate(const Block& block, const Stream& stream) noexcept override { upstream_->deallocate(block, stream); }
+  MemoryStats stats() const override { return upstream_->stats(); }
+  void reset_peak_stats() noexcept override { upstream_->reset_peak_stats(); }
+
+ private:
+  std::unique_ptr<Allocator> upstream_;
+};
+
+// Products, views, writes in place through a view, a broadcast, a saved output and a reduction.
+void step(Tensor& w, Tensor& b) {
+  Tensor h = (w.exp() + b) * w;
+  h.slice(0, 0, 2).mul_(b.slice(0, 0, 2) * 3);
+  Tensor y = h.view({2, 2}).t().log_softmax(0);
+  h.reset();
+  (y * y).sum().backward();
+}
+
+TEST(OutOfMemory, AnyAllocationOfAStepMayFail) {
+  set_allocator(Device(kCPU), std::make_unique<FailingAllocator>(make_strategy("caching", Device(kCPU))));
+  Tensor w = leaf({0.1, 0.2, 0.3, 0.4}), b = leaf({1, 2, 3, 4});
+  step(w, b);
+  const std::vector<double> expected_w = values(w.grad()), expected_b = values(b.grad());
+  w.set_grad({});
+  b.set_grad({});
+  const int64_t before = live_bytes();
+
+  int failures = 0;
+  for (bool failed = true; failed; ++failures) {
+    SCOPED_TRACE(failures);
+    allocations_left = failures;
+    failed = false;
+    try {
+      step(w, b);
+    } catch (const OutOfMemoryError&) {
+      failed = true;
+    }
+    allocations_left = -1;
+    EXPECT_TRUE(is_grad_enabled());
+    w.set_grad({});
+    b.set_grad({});
+    EXPECT_EQ(live_bytes(), before);
+
+    step(w, b);
+    EXPECT_EQ(values(w.grad()), expected_w);
+    EXPECT_EQ(values(b.grad()), expected_b);
+    w.set_grad({});
+    b.set_grad({});
+    EXPECT_EQ(live_bytes(), before);
+  }
+  EXPECT_GT(failures, 20);
+}
+
+}  // namespace
+}  // namespace vellum
