@@ -490,9 +490,12 @@ std::vector<Tensor> Tensor::split(const std::vector<int64_t>& sizes, int64_t dim
 }
 
 Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
-  int consumed = 0;
-  for (const TensorIndex& i : indices)
+  int consumed = 0, ellipses = 0;
+  for (const TensorIndex& i : indices) {
     consumed += i.kind == TensorIndex::Kind::kNumber || i.kind == TensorIndex::Kind::kSlice;
+    ellipses += i.kind == TensorIndex::Kind::kEllipsis;
+  }
+  if (ellipses > 1) throw_error<IndexError>("index: an index can only have a single ellipsis, there are ", ellipses);
   if (consumed > dim())
     throw_error<IndexError>("index: ", consumed, " indices for shape ", shape(), " of rank ", dim());
   Tensor result = *this;
