@@ -10,7 +10,7 @@ namespace vellum::nn {
 struct LinearOptions {
   bool bias = true;
   DType dtype = kFloat32;
-  std::optional<Device> device;  // none: current_device()
+  std::optional<Device> device = {};  // none: current_device()
 };
 
 // y = x W^T + b: [..., in_features] -> [..., out_features], with parameters "weight" [out_features, in_features] and
