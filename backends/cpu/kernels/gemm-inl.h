@@ -149,6 +149,8 @@ HWY_INLINE void run_tile_and_advance(TileArgs<T>& args) {
     run_tile<T, kRows, 1, false>(args);
   else
     run_tile<T, kRows, 1, true>(args);
+  args.a += kRows * args.a_row;
+  args.c += kRows * args.c_row;
 }
 
 // All rows of c against one panel of b.
