@@ -1,9 +1,12 @@
 // The graph keeps what the definition declares for the gradients that are wanted, and nothing else.
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include "vellum/autograd/node.h"
 #include "vellum/device/error.h"
+#include "vellum/tensor/ops/ops.h"
 #include "vellum/tests/conformance/cases.h"
 #include "vellum/tests/conformance/verdict.h"
 
@@ -96,6 +99,85 @@ TEST_P(Saved, IsWhatIsDeclared) {
     }
   }
 }
+// --- A declaration names what its gradient reads, no less and no more.
+
+// Hands a gradient everything, and notes what it asks for.
+class ReadingVjp final : public Vjp {
+ public:
+  ReadingVjp(const Operands& operands, const std::vector<Tensor>& outputs, const std::vector<Tensor>& by_products,
+             const void* attrs, int wanted, std::span<const Tensor> cotangents, std::span<Tensor> gradients)
+      : Vjp(attrs, cotangents, gradients),
+        operands_(operands.tensors),
+        outputs_(outputs),
+        by_products_(by_products),
+        wanted_(wanted) {}
+
+  const Tensor& input(int i) const override { return note(saves_input(i), operands_[static_cast<size_t>(i)]); }
+  const Tensor& output(int i) const override { return note(saves_output(i), outputs_[static_cast<size_t>(i)]); }
+  const Tensor& by_product(int i) const override {
+    return note(saves_by_product(i), by_products_[static_cast<size_t>(i)]);
+  }
+  Dims input_shape(int i) const override { return operands_[static_cast<size_t>(i)].shape(); }
+  DType input_dtype(int i) const override { return operands_[static_cast<size_t>(i)].dtype(); }
+  Dims output_shape(int i) const override { return outputs_[static_cast<size_t>(i)].shape(); }
+  DType output_dtype(int i) const override { return outputs_[static_cast<size_t>(i)].dtype(); }
+  Device device() const override { return outputs_[0].device(); }
+  bool needs(int i) const override { return i == wanted_; }
+
+  Saves read() const { return read_; }
+
+ private:
+  const Tensor& note(Saves which, const Tensor& t) const {
+    read_ = read_ | which;
+    return t;
+  }
+
+  const std::vector<Tensor>&operands_, &outputs_, &by_products_;
+  int wanted_;
+  mutable Saves read_;
+};
+
+// What the gradient of input `wanted` reads in this call.
+Saves reads(OpSlot& slot, const Operands& operands, const Sample& sample, int wanted) {
+  const OpDef& op = slot.def();
+  const std::vector<Tensor> outputs = call_all(slot, operands.inputs(), sample.attrs.get());
+  std::vector<Tensor> cotangents, by_products, gradients(operands.tensors.size());
+  for (const Tensor& t : outputs) cotangents.push_back(is_differentiable(t.dtype()) ? ones_like(t) : Tensor());
+  if (op.by_products > 0) {
+    Inference inference({op, operands.inputs(), sample.attrs.get()}, *dtypes_of(op, operands, sample));
+    op.infer(inference);
+    for (const OutputSpec& spec : inference.by_products)
+      by_products.push_back(zeros(spec.shape, {spec.dtype, outputs[0].device()}));
+  }
+  ReadingVjp vjp(operands, outputs, by_products, sample.attrs.get(), wanted, cotangents, gradients);
+  op.vjp(vjp);
+  return vjp.read();
+}
+
+TEST_P(Saved, IsWhatTheGradientReads) {
+  Verdict verdict("saved", GetParam());
+  std::array<Saves, kMaxInputs> read{};
+  uint32_t tried = 0;
+  for (const Sample& sample : samples())
+    for (const DType dtype : {kFloat32, kComplex64}) {
+      const std::optional<Operands> operands = make_operands(sample, dtype, Layout::kContiguous, device(), 1);
+      const std::optional<DTypes> types = dtypes_of(op(), *operands, sample);
+      if (!types || !is_differentiable(types->output)) continue;
+      for (int i = 0; i < std::min<int>(kMaxInputs, static_cast<int>(operands->tensors.size())); ++i) {
+        const Tensor& t = operands->tensors[static_cast<size_t>(i)];
+        if (!t.defined() || !is_differentiable(t.dtype())) continue;
+        read[static_cast<size_t>(i)] = read[static_cast<size_t>(i)] | reads(slot(), *operands, sample, i);
+        tried |= 1u << i;
+      }
+    }
+  for (int i = 0; i < kMaxInputs; ++i)
+    verdict.check(kFloat32, Layout::kContiguous, str_cat("gradient ", i), [&]() -> std::string {
+      const uint32_t declared = op().saves[static_cast<size_t>(i)].bits, seen = read[static_cast<size_t>(i)].bits;
+      if (!(tried >> i & 1) || declared == seen) return {};
+      return str_cat("declares the bits ", declared, " of Saves, but reads ", seen);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Operators, Saved, ::testing::ValuesIn(operator_names([](const OpDef& op) {
                            return op.vjp != nullptr && !op.overwrites;
                          })),
