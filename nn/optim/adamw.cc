@@ -1,11 +1,52 @@
 #include "vellum/nn/optim/adamw.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::optim {
+namespace {
+
+Tensor real_view(const Tensor& t) { return t.is_complex() ? t.view_as_real() : t; }
+
+void sqrt_out(Tensor& out, const Tensor& x) {
+  static OpSlot& slot = *find_operator("sqrt");
+  const Tensor* inputs[] = {&x};
+  call_out(slot, out, inputs);
+}
+
+// For each dtype and device, memory for the largest of the tensors that were announced, which they use in turn.
+class SharedScratch {
+ public:
+  void announce(const Tensor& t) {
+    Buffer& buffer = buffer_for(t);
+    buffer.numel = std::max(buffer.numel, t.numel());
+  }
+  void allocate() {
+    for (Buffer& buffer : buffers_) buffer.memory = empty({buffer.numel}, buffer.options);
+  }
+  Tensor like(const Tensor& t) { return buffer_for(t).memory.slice(0, 0, t.numel()).view(t.shape()); }
+
+ private:
+  struct Buffer {
+    TensorOptions options;
+    int64_t numel = 0;
+    Tensor memory;
+  };
+
+  Buffer& buffer_for(const Tensor& t) {
+    for (Buffer& buffer : buffers_)
+      if (buffer.options.dtype == t.dtype() && buffer.options.device == t.device()) return buffer;
+    return buffers_.emplace_back(Buffer{TensorOptions(t.dtype(), t.device())});
+  }
+
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace
 
 AdamW::AdamW(std::vector<Tensor> parameters, const AdamWOptions& options)
     : Optimizer("AdamW", std::move(parameters), options.lr), options_(options) {
@@ -23,28 +64,45 @@ int64_t AdamW::state_bytes() const {
   return bytes;
 }
 
-void AdamW::update(size_t i, Tensor& parameter, const Tensor& grad) {
-  State& state = states_[i];
-  Tensor p = parameter.is_complex() ? parameter.view_as_real() : parameter;
-  const Tensor g = grad.is_complex() ? grad.view_as_real() : grad;
-  if (!state.square.defined()) {
-    state.mean = zeros_like(p);
-    state.square = zeros_like(p);
+void AdamW::apply(std::span<Pending> pending) {
+  std::vector<State> fresh(pending.size());
+  std::vector<Operands> operands;
+  SharedScratch scratch;
+  for (size_t k = 0; k < pending.size(); ++k) {
+    const Tensor p = real_view(pending[k].parameter);
+    scratch.announce(p);
+    if (!states_[pending[k].index].square.defined()) fresh[k] = {zeros_like(p), zeros_like(p)};
+    operands.push_back({p,
+                        real_view(pending[k].grad),
+                        {},
+                        number_like(options_.beta1, p),
+                        number_like(options_.beta2, p),
+                        number_like(1, p)});
   }
-  ++state.steps;
+  scratch.allocate();
+  for (Operands& x : operands) x.scratch = scratch.like(x.parameter);
 
-  if (options_.weight_decay != 0) p.mul_(1 - learning_rate() * options_.weight_decay);
-  state.mean.mul_(options_.beta1).add_(g, 1 - options_.beta1);
-  state.square.mul_(options_.beta2).add_(g * g, 1 - options_.beta2);
+  for (size_t k = 0; k < pending.size(); ++k) {
+    State& state = states_[pending[k].index];
+    if (fresh[k].square.defined()) state = std::move(fresh[k]);
+    update(state, operands[k]);
+  }
+}
+
+void AdamW::update(State& state, Operands& x) const {
+  const double steps = static_cast<double>(++state.steps), lr = learning_rate();
+  if (options_.weight_decay != 0) x.parameter.add_(x.parameter, -lr * options_.weight_decay);
+  state.mean.mul_(x.beta1).add_(x.grad, 1 - options_.beta1);
+  mul_out(x.scratch, x.grad, x.grad);
+  state.square.mul_(x.beta2).add_(x.scratch, 1 - options_.beta2);
 
   // With s = sqrt(1 - beta2^t), the update m / (sqrt(v) / s + eps) is s m / (sqrt(v) + s eps): a pass less.
-  const double steps = static_cast<double>(state.steps);
   const double s = std::sqrt(1 - std::pow(options_.beta2, steps));
-  const double rate = learning_rate() / (1 - std::pow(options_.beta1, steps));
-  Tensor scratch = sqrt(state.square);
-  scratch.add_(s * options_.eps);
-  div_out(scratch, state.mean, scratch);
-  p.add_(scratch, -rate * s);
+  const double rate = lr / (1 - std::pow(options_.beta1, steps));
+  sqrt_out(x.scratch, state.square);
+  x.scratch.add_(x.one, s * options_.eps);
+  div_out(x.scratch, state.mean, x.scratch);
+  x.parameter.add_(x.scratch, -rate * s);
 }
 
 }  // namespace vellum::optim

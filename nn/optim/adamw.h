@@ -21,8 +21,8 @@ struct AdamWOptions {
 //   m = beta1 m + (1 - beta1) grad,   v = beta2 v + (1 - beta2) grad^2
 //   p = p - lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
 //
-// Keeps m and v, two tensors for each parameter. A step makes one more at a time. A complex parameter is treated as
-// its real and imaginary parts.
+// Keeps m and v, two tensors for each parameter. A step makes one more, of the size of the largest. A complex parameter
+// is treated as its real and imaginary parts.
 class AdamW : public Optimizer {
  public:
   // Throws InvalidArgumentError for options that are negative or not finite, and for betas of 1 or more.
@@ -36,7 +36,15 @@ class AdamW : public Optimizer {
     int64_t steps = 0;
   };
 
-  void update(size_t i, Tensor& parameter, const Tensor& grad) override;
+  // All that one parameter's step works on.
+  struct Operands {
+    Tensor parameter, grad;    // real
+    Tensor scratch;            // of their shape
+    Tensor beta1, beta2, one;  // numbers
+  };
+
+  void apply(std::span<Pending> pending) override;
+  void update(State& state, Operands& x) const;
 
   AdamWOptions options_;
   std::vector<State> states_;

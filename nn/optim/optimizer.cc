@@ -6,6 +6,7 @@
 #include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 #include "vellum/nn/gradients.h"
+#include "vellum/tensor/ops/ops.h"
 
 namespace vellum::optim {
 
@@ -38,11 +39,17 @@ void Optimizer::check_option(const char* option, double value, double low, doubl
 
 void Optimizer::step() {
   const NoGradGuard no_grad;
+  std::vector<Pending> pending;
   for (size_t i = 0; i < parameters_.size(); ++i)
-    if (const Tensor grad = parameters_[i].grad(); grad.defined()) update(i, parameters_[i], grad);
+    if (Tensor grad = parameters_[i].grad(); grad.defined()) pending.push_back({i, parameters_[i], std::move(grad)});
+  apply(pending);
 }
 
 void Optimizer::zero_grad(bool set_to_none) { nn::clear_gradients(parameters_, set_to_none); }
+
+Tensor number_like(double value, const Tensor& tensor) {
+  return scalar_tensor(value, TensorOptions(tensor.dtype(), tensor.device()));
+}
 
 int64_t bytes_of(std::span<const Tensor> tensors) {
   int64_t bytes = 0;

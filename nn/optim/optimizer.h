@@ -17,7 +17,9 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Updates every parameter that has a gradient, without recording.
+  // Updates every parameter that has a gradient, without recording. Takes all memory that it needs before it writes:
+  // when that throws, nothing has changed and the step can be tried again. (Operators that fall back to the host may
+  // take more.)
   void step();
   // Drops the gradients of all parameters, or fills those that exist with zeros.
   void zero_grad(bool set_to_none = true);
@@ -35,8 +37,13 @@ class Optimizer {
   // as set_learning_rate.
   Optimizer(const char* name, std::vector<Tensor> parameters, double learning_rate);
 
-  // One step of parameter `i`, with grad mode off.
-  virtual void update(size_t i, Tensor& parameter, const Tensor& grad) = 0;
+  // A parameter that has a gradient, and its place in parameters().
+  struct Pending {
+    size_t index;
+    Tensor parameter, grad;
+  };
+  // One step, with grad mode off. Must not take memory once it has begun to write.
+  virtual void apply(std::span<Pending> pending) = 0;
 
   // Throws InvalidArgumentError unless value lies in [low, high).
   void check_option(const char* option, double value, double low, double high) const;
@@ -47,6 +54,8 @@ class Optimizer {
   double learning_rate_ = 0;
 };
 
+// A tensor of rank 0 for use as an operand of others like `tensor`: numbers as operands take memory at every use.
+Tensor number_like(double value, const Tensor& tensor);
 // Bytes of the tensors that are defined.
 int64_t bytes_of(std::span<const Tensor> tensors);
 

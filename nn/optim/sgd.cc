@@ -18,30 +18,40 @@ SGD::SGD(std::vector<Tensor> parameters, const SGDOptions& options)
   if (options.momentum != 0) momentum_buffers_.resize(this->parameters().size());
 }
 
-// g stands in two parts, grad and weight_decay p, wherever it is read, so that no sum of them is kept.
-void SGD::update(size_t i, Tensor& parameter, const Tensor& grad) {
-  const double lr = learning_rate();
+void SGD::apply(std::span<Pending> pending) {
   if (options_.momentum != 0) {
-    update_momentum(momentum_buffers_[i], parameter, grad);
-    if (!options_.nesterov) {
-      parameter.add_(momentum_buffers_[i], -lr);
-      return;
+    std::vector<Tensor> fresh, momenta;
+    for (const Pending& p : pending) {
+      const bool is_first = !momentum_buffers_[p.index].defined();
+      fresh.push_back(is_first ? p.grad.clone() : Tensor());
+      momenta.push_back(is_first ? Tensor() : number_like(options_.momentum, p.grad));
+    }
+    for (size_t k = 0; k < pending.size(); ++k) {
+      Tensor& buffer = momentum_buffers_[pending[k].index];
+      if (fresh[k].defined()) buffer = std::move(fresh[k]);
+      update_buffer(buffer, pending[k], momenta[k]);
     }
   }
-  if (options_.weight_decay != 0) parameter.add_(parameter, -lr * options_.weight_decay);
-  parameter.add_(grad, -lr);
-  if (options_.nesterov) parameter.add_(momentum_buffers_[i], -lr * options_.momentum);
+  for (Pending& p : pending) update_parameter(p);
 }
 
-void SGD::update_momentum(Tensor& buffer, const Tensor& parameter, const Tensor& grad) const {
-  double share = 1;
-  if (buffer.defined()) {
-    share = 1 - options_.dampening;
-    buffer.mul_(options_.momentum).add_(grad, share);
-  } else {
-    buffer = grad.clone();
+// Here and below, g stands in its two parts, grad and weight_decay p, so that no tensor is needed for their sum.
+void SGD::update_buffer(Tensor& buffer, const Pending& pending, const Tensor& momentum) const {
+  const double share = momentum.defined() ? 1 - options_.dampening : 1;
+  if (momentum.defined()) buffer.mul_(momentum).add_(pending.grad, share);
+  if (options_.weight_decay != 0) buffer.add_(pending.parameter, share * options_.weight_decay);
+}
+
+void SGD::update_parameter(Pending& pending) const {
+  Tensor& parameter = pending.parameter;
+  const double lr = learning_rate();
+  if (options_.momentum != 0 && !options_.nesterov) {
+    parameter.add_(momentum_buffers_[pending.index], -lr);
+    return;
   }
-  if (options_.weight_decay != 0) buffer.add_(parameter, share * options_.weight_decay);
+  if (options_.weight_decay != 0) parameter.add_(parameter, -lr * options_.weight_decay);
+  parameter.add_(pending.grad, -lr);
+  if (options_.nesterov) parameter.add_(momentum_buffers_[pending.index], -lr * options_.momentum);
 }
 
 }  // namespace vellum::optim

@@ -22,7 +22,7 @@ struct SGDOptions {
 //   p = p - lr b                    with momentum
 //   p = p - lr (g + momentum b)     with Nesterov momentum (Sutskever et al. 2013)
 //
-// Keeps b, one tensor for each parameter, if there is momentum. A step makes no other tensor.
+// Keeps b, one tensor for each parameter, if there is momentum. A step makes no other tensor of a parameter's size.
 class SGD : public Optimizer {
  public:
   // Throws InvalidArgumentError for options that are negative or not finite, and for nesterov without momentum or with
@@ -32,8 +32,9 @@ class SGD : public Optimizer {
   int64_t state_bytes() const override { return bytes_of(momentum_buffers_); }
 
  private:
-  void update(size_t i, Tensor& parameter, const Tensor& grad) override;
-  void update_momentum(Tensor& buffer, const Tensor& parameter, const Tensor& grad) const;
+  void apply(std::span<Pending> pending) override;
+  void update_buffer(Tensor& buffer, const Pending& pending, const Tensor& momentum) const;
+  void update_parameter(Pending& pending) const;
 
   SGDOptions options_;
   std::vector<Tensor> momentum_buffers_;
