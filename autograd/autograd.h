@@ -11,7 +11,7 @@
 namespace vellum {
 
 struct GradOptions {
-  std::optional<bool> retain_graph;  // default: as create_graph
+  std::optional<bool> retain_graph = {};  // default: as create_graph
   bool create_graph = false;
   bool allow_unused = false;  // an input that the outputs do not depend on gets an undefined gradient, not an error
 };

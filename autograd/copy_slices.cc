@@ -48,8 +48,8 @@ Tensor BaseWindow::to_buffer(const Tensor& g) const {
 Tensor BaseWindow::from_buffer(const Tensor& buffer) const {
   Tensor in_base_dtype = buffer;
   if (base_dtype_ != view_dtype_)
-    in_base_dtype = is_complex(base_dtype_) ? buffer.view({extent_, 2}).view_as_complex()
-                                            : buffer.view_as_real().view({extent_});
+    in_base_dtype =
+        is_complex(base_dtype_) ? buffer.view({extent_, 2}).view_as_complex() : buffer.view_as_real().view({extent_});
   return in_base_dtype.as_strided(base_shape_, base_stride_, in_base_dtype.storage_offset() + base_offset_);
 }
 
@@ -105,8 +105,10 @@ void CopySlices::apply(std::span<Tensor> cotangents, std::span<Tensor> gradients
   }
   if (buffer.shares_storage_with(cotangents[0])) buffer = buffer.clone();
   Tensor window = window_.slice(buffer);
-  if (through.defined()) window.copy_(through);
-  else window.zero_();
+  if (through.defined())
+    window.copy_(through);
+  else
+    window.zero_();
   gradients[0] = window_.from_buffer(buffer);
 }
 

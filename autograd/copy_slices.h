@@ -12,10 +12,10 @@ class BaseWindow {
  public:
   BaseWindow(const internal::TensorImpl& base, const internal::TensorImpl& view);
 
-  Tensor to_buffer(const Tensor& base_gradient) const;    // elements of the view's dtype
-  Tensor from_buffer(const Tensor& buffer) const;         // back to the base's shape and dtype
-  Tensor slice(const Tensor& buffer) const;               // the window: a view of the buffer
-  Tensor scatter(const Tensor& view_gradient) const;      // a buffer of zeros with the window filled
+  Tensor to_buffer(const Tensor& base_gradient) const;  // elements of the view's dtype
+  Tensor from_buffer(const Tensor& buffer) const;       // back to the base's shape and dtype
+  Tensor slice(const Tensor& buffer) const;             // the window: a view of the buffer
+  Tensor scatter(const Tensor& view_gradient) const;    // a buffer of zeros with the window filled
 
  private:
   Dims base_shape_, base_stride_, view_shape_, view_stride_;

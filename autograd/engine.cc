@@ -48,8 +48,8 @@ class Task {
 
   const EngineOptions& options_;
   std::vector<Tensor> captured_;
-  std::vector<TaskEntry*> entries_;                // all that are alive, for unwinding
-  std::unordered_map<Node*, TaskEntry*> side_;     // nodes that another pass has claimed
+  std::vector<TaskEntry*> entries_;             // all that are alive, for unwinding
+  std::unordered_map<Node*, TaskEntry*> side_;  // nodes that another pass has claimed
   struct Later {
     bool operator()(const TaskEntry* a, const TaskEntry* b) const { return a->node->sequence() < b->node->sequence(); }
   };
@@ -71,8 +71,10 @@ TaskEntry& Task::entry(Node* node, bool* created) {
   e->index = entries_.size();
   entries_.push_back(e);
   const void* nobody = nullptr;
-  if (node->task.compare_exchange_strong(nobody, this, std::memory_order_acq_rel)) node->entry = e;
-  else side_[node] = e;
+  if (node->task.compare_exchange_strong(nobody, this, std::memory_order_acq_rel))
+    node->entry = e;
+  else
+    side_[node] = e;
   return *e;
 }
 
@@ -168,8 +170,10 @@ void Task::deliver(const Edge& edge, Tensor gradient) {
 void Task::execute(TaskEntry& e) {
   Node* node = e.node;
   const bool capturing = !options_.captures.empty();
-  if (capturing) capture(e);
-  else retain(e);
+  if (capturing)
+    capture(e);
+  else
+    retain(e);
   absl::InlinedVector<Tensor, 4> gradients(node->edges().size());
   const bool arrived =
       std::any_of(e.cotangents.begin(), e.cotangents.end(), [](const Tensor& g) { return g.defined(); });

@@ -36,14 +36,18 @@ bool is_exclusive(const Tensor& t) {
 }  // namespace
 
 Edge::Edge(Node* node, uint32_t input_nr) : node_(node), input_nr_(input_nr) {
-  if (node->kind() == Node::Kind::kAccumulate) static_cast<AccumulateGrad*>(node)->leaf()->retain();
-  else node->retain();
+  if (node->kind() == Node::Kind::kAccumulate)
+    static_cast<AccumulateGrad*>(node)->leaf()->retain();
+  else
+    node->retain();
 }
 
 void Edge::reset() {
   if (!node_) return;
-  if (node_->kind() == Node::Kind::kAccumulate) static_cast<AccumulateGrad*>(node_)->leaf()->release();
-  else node_->release();
+  if (node_->kind() == Node::Kind::kAccumulate)
+    static_cast<AccumulateGrad*>(node_)->leaf()->release();
+  else
+    node_->release();
   node_ = nullptr;
 }
 
@@ -91,8 +95,10 @@ void AccumulateGrad::apply(std::span<Tensor> cotangents, std::span<Tensor>) {
   } release{busy_};
   Tensor& grad = state_of(*leaf_).grad;
   if (grad.defined()) {
-    if (grad_mode()) grad = add(grad, gradient);
-    else grad.add_(gradient);
+    if (grad_mode())
+      grad = add(grad, gradient);
+    else
+      grad.add_(gradient);
   } else {
     // Steals the buffer where nobody else holds it.
     grad = is_exclusive(gradient) ? std::move(gradient) : gradient.clone();

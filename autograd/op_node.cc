@@ -153,8 +153,10 @@ std::string OpNode::name() const {
   std::string text;
   bool upper = true;
   for (const char c : def().name) {
-    if (c == '_') upper = true;
-    else text += upper ? static_cast<char>(std::toupper(c)) : c, upper = false;
+    if (c == '_')
+      upper = true;
+    else
+      text += upper ? static_cast<char>(std::toupper(c)) : c, upper = false;
   }
   return text + "Backward";
 }
@@ -188,7 +190,8 @@ Tensor OpNode::unpack(uint32_t bit, Node* history) const {
         "one of the variables needed for gradient computation has been modified by an inplace operation: [",
         saved.alias.dtype(), " ", saved.alias.shape(), "], which is ", origin, " and was saved by ", name(), " as ",
         saved_name(bit), ", is at version ", version, "; expected version ", saved.version, " instead. ",
-        saved.alias.impl().storage->last_writer(), "() wrote to it last; write to a clone(), or before the operator "
+        saved.alias.impl().storage->last_writer(),
+        "() wrote to it last; write to a clone(), or before the operator "
         "that needs the old values");
   }
   if (!grad_mode()) return saved.alias;
@@ -264,8 +267,10 @@ void OpNode::apply_with_history(std::span<Tensor> cotangents, std::span<Tensor> 
   def().vjp(vjp);
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
-    if (!needs(static_cast<int>(i))) gradients[i].reset();
-    else gradients[i] = fit(std::move(gradients[i]), static_cast<int>(i));
+    if (!needs(static_cast<int>(i)))
+      gradients[i].reset();
+    else
+      gradients[i] = fit(std::move(gradients[i]), static_cast<int>(i));
   }
 }
 

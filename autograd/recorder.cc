@@ -41,8 +41,9 @@ bool carries_gradient(const OpDef& def, const Tensor& output, size_t i) {
 Edge required_edge(const Tensor& t, size_t i) {
   Edge edge = gradient_edge(t.impl());
   if (!edge)
-    throw_error<AutogradError>("element ", i, " of tensors does not require grad and does not have a grad_fn: ", t.dtype(),
-                               " ", t.shape(), "; call requires_grad_() on what it is computed from, with grad mode on");
+    throw_error<AutogradError>("element ", i,
+                               " of tensors does not require grad and does not have a grad_fn: ", t.dtype(), " ",
+                               t.shape(), "; call requires_grad_() on what it is computed from, with grad mode on");
   return edge;
 }
 
@@ -108,17 +109,21 @@ class GraphRecorder final : public Recorder {
     const TensorImpl& t = self.impl();
     if (!t.needs_grad() && !recording && !(t.base && t.base->needs_grad())) return;
     if (!t.grad_fn && (t.flags & TensorImpl::kRequiresGrad))
-      throw_error<AutogradError>(op.name, ": a leaf Variable that requires grad is being used in an in-place operation: ",
-                                 t.dtype, " ", self.shape(), "; write under a NoGradGuard, or to a clone()");
+      throw_error<AutogradError>(
+          op.name, ": a leaf Variable that requires grad is being used in an in-place operation: ", t.dtype, " ",
+          self.shape(), "; write under a NoGradGuard, or to a clone()");
     if (!t.base) return;
     if (!t.base->grad_fn && (t.base->flags & TensorImpl::kRequiresGrad))
-      throw_error<AutogradError>(op.name, ": a view of a leaf Variable that requires grad is being used in an in-place "
+      throw_error<AutogradError>(op.name,
+                                 ": a view of a leaf Variable that requires grad is being used in an in-place "
                                  "operation; write under a NoGradGuard, or to a clone()");
     if (t.creation == CreationMode::kNoGrad)
-      throw_error<AutogradError>(op.name, ": a view was created in no_grad mode and is being modified inplace with grad "
+      throw_error<AutogradError>(op.name,
+                                 ": a view was created in no_grad mode and is being modified inplace with grad "
                                  "mode enabled; make the view with grad mode on, or write under a NoGradGuard");
     if (t.creation == CreationMode::kMultiOutput)
-      throw_error<AutogradError>(op.name, ": output ", t.output_nr, " of a function that returns multiple views is being "
+      throw_error<AutogradError>(op.name, ": output ", t.output_nr,
+                                 " of a function that returns multiple views is being "
                                  "modified inplace, which cannot be recorded; take the view with slice() instead");
   }
 
@@ -145,12 +150,15 @@ class GraphRecorder final : public Recorder {
   void requires_grad(const Tensor& tensor, bool value) override {
     TensorImpl& t = tensor.impl();
     if (value && !is_differentiable(t.dtype))
-      throw_error<AutogradError>("requires_grad_: only Tensors of floating point and complex dtype can require gradients; "
-                                 "this one is ", t.dtype);
+      throw_error<AutogradError>(
+          "requires_grad_: only Tensors of floating point and complex dtype can require gradients; "
+          "this one is ",
+          t.dtype);
     if (t.grad_fn) {
       if (!value)
-        throw_error<AutogradError>("requires_grad_: you can only change requires_grad flags of leaf variables; use "
-                                   "detach() for a tensor without history");
+        throw_error<AutogradError>(
+            "requires_grad_: you can only change requires_grad flags of leaf variables; use "
+            "detach() for a tensor without history");
       return;
     }
     // Made here and not at first use, since threads may then record one leaf at the same time.
@@ -167,8 +175,10 @@ class GraphRecorder final : public Recorder {
     if (grad.defined() &&
         (grad.shape() != tensor.shape() || grad.dtype() != tensor.dtype() || grad.device() != tensor.device()))
       throw_error<ShapeError>("set_grad: a gradient of ", grad.dtype(), " ", grad.shape(), " on ", grad.device(),
-                              " does not fit a tensor of ", tensor.dtype(), " ", tensor.shape(), " on ", tensor.device());
-    if (grad.defined() && grad.is_same(tensor)) throw_error<InvalidArgumentError>("set_grad: a tensor cannot be its own gradient");
+                              " does not fit a tensor of ", tensor.dtype(), " ", tensor.shape(), " on ",
+                              tensor.device());
+    if (grad.defined() && grad.is_same(tensor))
+      throw_error<InvalidArgumentError>("set_grad: a tensor cannot be its own gradient");
     if (grad.defined() || state_or_null(tensor.impl())) state_of(tensor.impl()).grad = grad;
   }
 
@@ -249,7 +259,9 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
 
 std::vector<Tensor> grad(std::initializer_list<Tensor> outputs, std::initializer_list<Tensor> inputs,
                          std::initializer_list<Tensor> grad_outputs, GradOptions options) {
-  const auto span = [](std::initializer_list<Tensor> list) { return std::span<const Tensor>(list.begin(), list.size()); };
+  const auto span = [](std::initializer_list<Tensor> list) {
+    return std::span<const Tensor>(list.begin(), list.size());
+  };
   return grad(span(outputs), span(inputs), span(grad_outputs), options);
 }
 

@@ -16,7 +16,7 @@ inline constexpr uint32_t kBackendApiVersion = 1;
 struct Backend {
   uint32_t struct_size = sizeof(Backend);
   uint32_t api_version = kBackendApiVersion;
-  std::string_view name;                 // "cpu", "cuda", "meta"
+  std::string_view name;  // "cpu", "cuda", "meta"
   const DeviceApi* device = nullptr;
   std::span<const KernelEntry> kernels;  // may be empty: composites and host fallback carry the backend
 };

@@ -7,7 +7,8 @@
 namespace vellum {
 
 void Dims::throw_too_long(size_t count) {
-  throw_error<ShapeError>("a tensor has at most ", kMaxRank, " dimensions, ", count, " were given; merge some with view()");
+  throw_error<ShapeError>("a tensor has at most ", kMaxRank, " dimensions, ", count,
+                          " were given; merge some with view()");
 }
 
 std::ostream& operator<<(std::ostream& out, const Dims& dims) {

@@ -41,8 +41,8 @@ Device common_device(const OpDef& def, Inputs inputs) {
   for (const Tensor* t : inputs) {
     if (!t->defined() || t->device() == device) continue;
     if (t->dim() == 0 && t->device().type == kCPU) continue;
-    throw_error<DeviceError>(def.name, ": operands are on different devices (", describe(inputs), "); move them with to(",
-                             device, ")");
+    throw_error<DeviceError>(def.name, ": operands are on different devices (", describe(inputs),
+                             "); move them with to(", device, ")");
   }
   return device;
 }
@@ -78,8 +78,8 @@ Inference infer(const OpCall& call, DTypes types) {
 template <typename List>
 void make_views(const OpDef& def, const Tensor& source, const Inference& inference, List& views) {
   for (const OutputSpec& spec : inference.outputs)
-    views.push_back(internal::make_view(source, spec.shape, spec.strides, spec.offset, spec.dtype,
-                                        def.outputs == kVariadic));
+    views.push_back(
+        internal::make_view(source, spec.shape, spec.strides, spec.offset, spec.dtype, def.outputs == kVariadic));
 }
 
 // Same start, dtype and strides: an elementwise kernel may read it while it writes.
@@ -115,8 +115,8 @@ void check_writable(const OpDef& def, const Tensor& out) {
 
 // What a float result may be written into: PyTorch's rule that the category must not fall.
 void check_result_dtype(const OpDef& def, DType result, DType out) {
-  const bool falls = (is_complex(result) && !is_complex(out)) ||
-                     (is_floating(result) && is_integral(out)) || (result != kBool && is_integral(result) && out == kBool);
+  const bool falls = (is_complex(result) && !is_complex(out)) || (is_floating(result) && is_integral(out)) ||
+                     (result != kBool && is_integral(result) && out == kBool);
   if (falls)
     throw_error<DTypeError>(def.name, ": result type ", result, " cannot be written into a tensor of ", out,
                             "; convert the operands or the destination");
@@ -133,7 +133,8 @@ struct Written {
 Written prepare_write(OpSlot& slot, const OpCall& call, Device device) {
   const OpDef& def = call.op;
   if (def.outputs != 1 || def.kind == OpKind::kView)
-    throw_error<InvalidArgumentError>(def.name, ": has no form that writes into a tensor; use the one that returns its "
+    throw_error<InvalidArgumentError>(def.name,
+                                      ": has no form that writes into a tensor; use the one that returns its "
                                       "results");
   const DTypes types = dtypes_of(call);
   if (!def.composite || internal::is_native(slot.kernel(device.type, types.compute))) return {infer(call, types), {}};
@@ -215,7 +216,8 @@ void run_fast(const KernelEntry& kernel, const OpDef& def, const void* attrs, DT
   out_arg.dtype = out.dtype;
   context.outputs = {&out_arg, 1};
   const Status status = kernel.run(context);
-  if (!status.ok()) [[unlikely]] throw_if_error(status, def.name);
+  if (!status.ok()) [[unlikely]]
+    throw_if_error(status, def.name);
 }
 
 // The common case, elementwise on equal operands, without inference. False when it does not apply.
@@ -238,8 +240,10 @@ bool call_in_place_fast(OpSlot& slot, TensorImpl& self, Inputs inputs, const voi
   const OpDef& def = slot.def();
   FastPlan fast;
   if (def.kind != OpKind::kElementwise || def.overwrites || (thread_state().mode & kModeHooked)) return false;
-  if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || (self.base && self.base->needs_grad()))) return false;
-  if (inputs.size() >= kMaxLoopOperands || inputs[0]->impl_or_null() != &self || !match_fast(def, inputs, &fast)) return false;
+  if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || (self.base && self.base->needs_grad())))
+    return false;
+  if (inputs.size() >= kMaxLoopOperands || inputs[0]->impl_or_null() != &self || !match_fast(def, inputs, &fast))
+    return false;
   if (fast.shape != &self) return false;
   for (size_t i = 1; i < inputs.size(); ++i)
     if (fast.impls[i]->storage == self.storage && !is_same_window(*fast.impls[i], self)) return false;
@@ -326,7 +330,8 @@ void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs) {
   const Device device = common_device(def, inputs);
   if (!out.defined()) throw_error<InvalidArgumentError>(def.name, ": out is undefined; make it with empty()");
   if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || out.requires_grad()))
-    throw_error<AutogradError>(def.name, ": functions with out= arguments don't support automatic differentiation, but "
+    throw_error<AutogradError>(def.name,
+                               ": functions with out= arguments don't support automatic differentiation, but "
                                "an operand requires grad; use a NoGradGuard or the form without out");
   if (out.device() != device)
     throw_error<DeviceError>(def.name, ": out is on ", out.device(), ", the operands on ", device);

@@ -6,9 +6,9 @@
 namespace vellum {
 
 std::string_view dtype_name(DType t) {
-  static constexpr std::string_view kNames[] = {"bool",     "uint8",   "int8",    "int16",     "int32",      "int64",
-                                                "float16",  "bfloat16", "float32", "float64",  "complex64",  "complex128",
-                                                "undefined"};
+  static constexpr std::string_view kNames[] = {"bool",      "uint8",      "int8",     "int16",   "int32",
+                                                "int64",     "float16",    "bfloat16", "float32", "float64",
+                                                "complex64", "complex128", "undefined"};
   return kNames[std::min<size_t>(static_cast<size_t>(t), kDTypeCount)];
 }
 

@@ -59,9 +59,7 @@ constexpr bool is_differentiable(DType t) { return t >= kFloat16 && t <= kComple
 // complex64 -> float32 and so on; others are themselves.
 constexpr DType to_real(DType t) { return t == kComplex64 ? kFloat32 : t == kComplex128 ? kFloat64 : t; }
 // float32 -> complex64, float64 -> complex128; float16, bfloat16 and integers go to complex64.
-constexpr DType to_complex(DType t) {
-  return is_complex(t) ? t : t == kFloat64 ? kComplex128 : kComplex64;
-}
+constexpr DType to_complex(DType t) { return is_complex(t) ? t : t == kFloat64 ? kComplex128 : kComplex64; }
 
 std::string_view dtype_name(DType t);  // "float32"
 std::ostream& operator<<(std::ostream& out, DType t);
@@ -91,18 +89,54 @@ inline constexpr DTypeSet kRealDTypes = kIntegralDTypes | kFloatingDTypes;
 
 template <typename T>
 struct DTypeOf;
-template <> struct DTypeOf<bool> { static constexpr DType value = kBool; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = kUInt8; };
-template <> struct DTypeOf<int8_t> { static constexpr DType value = kInt8; };
-template <> struct DTypeOf<int16_t> { static constexpr DType value = kInt16; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = kInt32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = kInt64; };
-template <> struct DTypeOf<float16> { static constexpr DType value = kFloat16; };
-template <> struct DTypeOf<bfloat16> { static constexpr DType value = kBFloat16; };
-template <> struct DTypeOf<float> { static constexpr DType value = kFloat32; };
-template <> struct DTypeOf<double> { static constexpr DType value = kFloat64; };
-template <> struct DTypeOf<complex64> { static constexpr DType value = kComplex64; };
-template <> struct DTypeOf<complex128> { static constexpr DType value = kComplex128; };
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = kBool;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = kUInt8;
+};
+template <>
+struct DTypeOf<int8_t> {
+  static constexpr DType value = kInt8;
+};
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr DType value = kInt16;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = kInt32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = kInt64;
+};
+template <>
+struct DTypeOf<float16> {
+  static constexpr DType value = kFloat16;
+};
+template <>
+struct DTypeOf<bfloat16> {
+  static constexpr DType value = kBFloat16;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = kFloat32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = kFloat64;
+};
+template <>
+struct DTypeOf<complex64> {
+  static constexpr DType value = kComplex64;
+};
+template <>
+struct DTypeOf<complex128> {
+  static constexpr DType value = kComplex128;
+};
 
 template <typename T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
@@ -111,18 +145,30 @@ inline constexpr DType dtype_of = DTypeOf<T>::value;
 template <typename F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
-    case DType::kBool: return f(bool{});
-    case DType::kUInt8: return f(uint8_t{});
-    case DType::kInt8: return f(int8_t{});
-    case DType::kInt16: return f(int16_t{});
-    case DType::kInt32: return f(int32_t{});
-    case DType::kInt64: return f(int64_t{});
-    case DType::kFloat16: return f(float16{});
-    case DType::kBFloat16: return f(bfloat16{});
-    case DType::kFloat64: return f(double{});
-    case DType::kComplex64: return f(complex64{});
-    case DType::kComplex128: return f(complex128{});
-    default: return f(float{});
+    case DType::kBool:
+      return f(bool{});
+    case DType::kUInt8:
+      return f(uint8_t{});
+    case DType::kInt8:
+      return f(int8_t{});
+    case DType::kInt16:
+      return f(int16_t{});
+    case DType::kInt32:
+      return f(int32_t{});
+    case DType::kInt64:
+      return f(int64_t{});
+    case DType::kFloat16:
+      return f(float16{});
+    case DType::kBFloat16:
+      return f(bfloat16{});
+    case DType::kFloat64:
+      return f(double{});
+    case DType::kComplex64:
+      return f(complex64{});
+    case DType::kComplex128:
+      return f(complex128{});
+    default:
+      return f(float{});
   }
 }
 

@@ -40,8 +40,8 @@ class Workspace {
 TensorArg argument(const Tensor& t) {
   const TensorImpl* impl = t.impl_or_null();
   if (!impl) return TensorArg{nullptr, nullptr, nullptr, 0, DType::kUndefined, 0, true, false};
-  return TensorArg{impl->data, impl->sizes, impl->strides, impl->numel,
-                   impl->dtype, impl->rank, impl->is_contiguous(), true};
+  return TensorArg{impl->data,  impl->sizes, impl->strides,         impl->numel,
+                   impl->dtype, impl->rank,  impl->is_contiguous(), true};
 }
 
 void plan_loop(LoopPlan& plan, const OpCall& call, const Tensor& output, std::span<const Tensor> inputs) {
@@ -91,8 +91,10 @@ TensorList prepare_inputs(const OpCall& call, DType compute, Device device, bool
     const bool untouched = !t.defined() || (i == 0 && call.op.overwrites);
     if (!untouched) {
       const bool cast = i >= 8 || (call.op.cast_inputs >> i & 1);
-      if (cast && t.dtype() != compute) t = cast_copy(t, compute);
-      else if (contiguous && !t.is_contiguous()) t = cast_copy(t, t.dtype());
+      if (cast && t.dtype() != compute)
+        t = cast_copy(t, compute);
+      else if (contiguous && !t.is_contiguous())
+        t = cast_copy(t, t.dtype());
       if (t.device() != device) {
         Tensor moved = make_contiguous(t.impl().shape_span(), t.dtype(), device);
         copy_bytes(moved, t.is_contiguous() ? t : cast_copy(t, t.dtype()));

@@ -29,9 +29,9 @@ inline constexpr int kMaxLoopOperands = 6;
 struct LoopPlan {
   int ndim;
   int operands;
-  int64_t numel;      // of the index space
-  bool reduction;     // some output stride is 0: the kernel initializes and accumulates
-  int64_t reduced;    // elements folded into one output element (1 for elementwise)
+  int64_t numel;    // of the index space
+  bool reduction;   // some output stride is 0: the kernel initializes and accumulates
+  int64_t reduced;  // elements folded into one output element (1 for elementwise)
   void* data[kMaxLoopOperands];
   int64_t sizes[kMaxRank];
   int64_t strides[kMaxLoopOperands][kMaxRank];  // bytes
@@ -62,16 +62,16 @@ struct RandomState {
 
 struct KernelContext {
   const OpDef* op;
-  const void* attrs;            // the operator's attribute struct
-  const LoopPlan* loop;         // elementwise operators and reductions; null for others
+  const void* attrs;     // the operator's attribute struct
+  const LoopPlan* loop;  // elementwise operators and reductions; null for others
   std::span<const TensorArg> inputs;
   std::span<const TensorArg> outputs;  // by-products follow the outputs
-  DType compute;                // the dtype that inputs were cast to
+  DType compute;                       // the dtype that inputs were cast to
   Stream stream;
-  RandomState random;           // for operators that draw random numbers
+  RandomState random;  // for operators that draw random numbers
   void* workspace;
   size_t workspace_bytes;
-  uint64_t plan_state[8];       // plan() writes, workspace() and run() read
+  uint64_t plan_state[8];  // plan() writes, workspace() and run() read
 
   template <typename Attrs>
   const Attrs& attributes() const {

@@ -31,8 +31,7 @@ void coalesce(LoopPlan& p) {
   for (int i = 0; i < p.ndim; ++i) {
     if (p.sizes[i] == 1) continue;
     bool merge = kept > 0;
-    for (int k = 0; merge && k < p.operands; ++k)
-      merge = p.strides[k][kept - 1] == p.strides[k][i] * p.sizes[i];
+    for (int k = 0; merge && k < p.operands; ++k) merge = p.strides[k][kept - 1] == p.strides[k][i] * p.sizes[i];
     if (merge) {
       p.sizes[kept - 1] *= p.sizes[i];
       for (int k = 0; k < p.operands; ++k) p.strides[k][kept - 1] = p.strides[k][i];

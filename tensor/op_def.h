@@ -19,8 +19,8 @@ namespace vellum {
 // The inputs of a call, borrowed. An undefined tensor is an optional input that was left out.
 using Inputs = std::span<const Tensor* const>;
 
-inline constexpr int kMaxInputs = 6;         // of an operator that names its inputs
-inline constexpr int8_t kVariadic = -1;      // cat's inputs, split's outputs
+inline constexpr int kMaxInputs = 6;     // of an operator that names its inputs
+inline constexpr int8_t kVariadic = -1;  // cat's inputs, split's outputs
 
 // What a gradient reads, as a bit mask over inputs, outputs and by-products.
 struct Saves {
@@ -133,8 +133,7 @@ struct AttrsType {
 template <typename T>
 inline constexpr AttrsType attrs_type{
     sizeof(T), [](void* to, const void* from) { new (to) T(*static_cast<const T*>(from)); },
-    std::is_trivially_destructible_v<T> ? nullptr
-                                        : +[](void* attrs) { static_cast<T*>(attrs)->~T(); }};
+    std::is_trivially_destructible_v<T> ? nullptr : +[](void* attrs) { static_cast<T*>(attrs)->~T(); }};
 
 enum class OpKind : uint8_t {
   kElementwise,  // inputs broadcast; one output; the kernel gets a LoopPlan
@@ -218,8 +217,7 @@ class OpSlot {
 
   // The kernel for a compute dtype on a device, or null where another provenance serves the call.
   const KernelEntry* kernel(DeviceType device, DType compute) {
-    const KernelEntry* entry =
-        kernels_[device.id][static_cast<int>(compute)].load(std::memory_order_acquire);
+    const KernelEntry* entry = kernels_[device.id][static_cast<int>(compute)].load(std::memory_order_acquire);
     return entry ? entry : resolve(device, compute);
   }
   Provenance provenance(DeviceType device, DType compute);
@@ -260,10 +258,10 @@ bool strict_dispatch();
 
 // --- Dtype rules for definitions.
 namespace dtype_rules {
-DTypes promote(const OpCall&);                   // result_type of the inputs
-DTypes promote_integers_to_float(const OpCall&); // integers become float32
-DTypes compare(const OpCall&);                   // promote; bool out
-DTypes same(const OpCall&);                      // dtype of input 0
+DTypes promote(const OpCall&);                    // result_type of the inputs
+DTypes promote_integers_to_float(const OpCall&);  // integers become float32
+DTypes compare(const OpCall&);                    // promote; bool out
+DTypes same(const OpCall&);                       // dtype of input 0
 }  // namespace dtype_rules
 
 // PyTorch's result type of operands: tensors of rank > 0 before scalars before C++ numbers, a later group counts

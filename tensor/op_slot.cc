@@ -50,17 +50,20 @@ const KernelEntry* OpSlot::resolve(DeviceType device, DType compute) {
   if (!entry) {
     const bool shape_only = device_api(device).shape_only;
     const bool in_domain = def_.domain.contains(compute);
-    if (def_.composite) entry = &internal::kCompositeEntry;
-    else if (shape_only && in_domain) entry = &internal::kShapeOnlyEntry;
+    if (def_.composite)
+      entry = &internal::kCompositeEntry;
+    else if (shape_only && in_domain)
+      entry = &internal::kShapeOnlyEntry;
     else if (device != kCPU && !shape_only && in_domain && find_native(def_, kCPU, compute))
       entry = &internal::kHostFallbackEntry;
-    else entry = &internal::kMissingEntry;
+    else
+      entry = &internal::kMissingEntry;
   }
   if (entry == &internal::kHostFallbackEntry && !strict_dispatch())
     std::fprintf(stderr, "vellum: %.*s(%.*s) has no kernel on '%.*s'; it runs on the host, with copies\n",
-                 static_cast<int>(def_.name.size()), def_.name.data(),
-                 static_cast<int>(dtype_name(compute).size()), dtype_name(compute).data(),
-                 static_cast<int>(device_type_name(device).size()), device_type_name(device).data());
+                 static_cast<int>(def_.name.size()), def_.name.data(), static_cast<int>(dtype_name(compute).size()),
+                 dtype_name(compute).data(), static_cast<int>(device_type_name(device).size()),
+                 device_type_name(device).data());
   kernels_[device.id][static_cast<int>(compute)].store(entry, std::memory_order_release);
   return entry;
 }
@@ -77,11 +80,16 @@ Provenance OpSlot::provenance(DeviceType device, DType compute) {
 
 std::string_view provenance_name(Provenance p) {
   switch (p) {
-    case Provenance::kNative: return "native";
-    case Provenance::kComposite: return "composite";
-    case Provenance::kHostFallback: return "host fallback";
-    case Provenance::kShapeOnly: return "shape only";
-    default: return "none";
+    case Provenance::kNative:
+      return "native";
+    case Provenance::kComposite:
+      return "composite";
+    case Provenance::kHostFallback:
+      return "host fallback";
+    case Provenance::kShapeOnly:
+      return "shape only";
+    default:
+      return "none";
   }
 }
 

@@ -60,10 +60,14 @@ class NumberFormat {
 class Printer {
  public:
   explicit Printer(const Tensor& t) : shape_(t.shape()), summarize_(t.numel() > kSummarizeAbove) {
-    if (t.is_complex()) format_complex(t.to_vector<complex128>());
-    else if (t.dtype() == kBool) format_bools(t.to_vector<bool>());
-    else if (is_integral(t.dtype())) format_integers(t.to_vector<int64_t>());
-    else format_reals(t.to_vector<double>());
+    if (t.is_complex())
+      format_complex(t.to_vector<complex128>());
+    else if (t.dtype() == kBool)
+      format_bools(t.to_vector<bool>());
+    else if (is_integral(t.dtype()))
+      format_integers(t.to_vector<int64_t>());
+    else
+      format_reals(t.to_vector<double>());
   }
 
   std::string text() const {
@@ -139,8 +143,10 @@ class Printer {
     out += '[';
     for (int64_t i = 0; i < count; ++i) {
       if (i > 0) out += row && i % per_line != 0 ? ", " : line_break(row ? 1 : shape_.size() - 1 - dim, indent + 1);
-      if (is_cut(dim) && i == kEdgeItems) out += row ? " ..." : "...";
-      else write(out, next, dim + 1, indent + 1);
+      if (is_cut(dim) && i == kEdgeItems)
+        out += row ? " ..." : "...";
+      else
+        write(out, next, dim + 1, indent + 1);
     }
     out += ']';
   }
@@ -171,8 +177,10 @@ std::ostream& operator<<(std::ostream& out, const Tensor& t) {
   if (!has_values || (t.numel() == 0 && t.dim() != 1)) out << ", size=" << tuple(t.shape());
   if (t.dtype() != kFloat32 && t.dtype() != kInt64 && t.dtype() != kBool && t.dtype() != kComplex64)
     out << ", dtype=" << t.dtype();
-  if (const GradFn fn = t.grad_fn()) out << ", grad_fn=<" << fn.name() << ">";
-  else if (t.requires_grad()) out << ", requires_grad=True";
+  if (const GradFn fn = t.grad_fn())
+    out << ", grad_fn=<" << fn.name() << ">";
+  else if (t.requires_grad())
+    out << ", requires_grad=True";
   return out << ")";
 }
 

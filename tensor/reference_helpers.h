@@ -15,8 +15,10 @@ using Complex = std::complex<double>;
 template <typename F>
 constexpr Reference real(F) {
   return {.element = [](const Complex* x, const RefCall&) -> Complex {
-    if constexpr (std::is_invocable_v<F, double>) return F{}(x[0].real());
-    else return F{}(x[0].real(), x[1].real());
+    if constexpr (std::is_invocable_v<F, double>)
+      return F{}(x[0].real());
+    else
+      return F{}(x[0].real(), x[1].real());
   }};
 }
 

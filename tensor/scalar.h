@@ -17,8 +17,8 @@ class Scalar {
 
   Scalar(bool value) : kind_(Kind::kBool), integer_(value), complex_(value) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Scalar(T value) : kind_(Kind::kInteger), integer_(static_cast<int64_t>(value)), complex_(static_cast<double>(value)) {}
+  requires(!std::same_as<T, bool>) Scalar(T value)
+      : kind_(Kind::kInteger), integer_(static_cast<int64_t>(value)), complex_(static_cast<double>(value)) {}
   Scalar(float value) : Scalar(static_cast<double>(value)) {}
   Scalar(double value) : kind_(Kind::kReal), integer_(0), complex_(value) {}
   Scalar(complex64 value) : Scalar(complex128(value)) {}
@@ -31,22 +31,30 @@ class Scalar {
   // The dtype that it has on its own: bool, int64, float32 or complex64.
   DType dtype() const {
     switch (kind_) {
-      case Kind::kBool: return kBool;
-      case Kind::kInteger: return kInt64;
-      case Kind::kReal: return kFloat32;
-      default: return kComplex64;
+      case Kind::kBool:
+        return kBool;
+      case Kind::kInteger:
+        return kInt64;
+      case Kind::kReal:
+        return kFloat32;
+      default:
+        return kComplex64;
     }
   }
 
   // The value as a T; the imaginary part is dropped for real T.
   template <typename T>
   T to() const {
-    if constexpr (std::same_as<T, complex64> || std::same_as<T, complex128>) return T(complex_);
-    else if constexpr (std::same_as<T, bool>) return complex_ != 0.0;
+    if constexpr (std::same_as<T, complex64> || std::same_as<T, complex128>)
+      return T(complex_);
+    else if constexpr (std::same_as<T, bool>)
+      return complex_ != 0.0;
     else if constexpr (std::integral<T>)
       return kind_ <= Kind::kInteger ? static_cast<T>(integer_) : static_cast<T>(complex_.real());
-    else if constexpr (std::same_as<T, double>) return complex_.real();
-    else return T(static_cast<float>(complex_.real()));
+    else if constexpr (std::same_as<T, double>)
+      return complex_.real();
+    else
+      return T(static_cast<float>(complex_.real()));
   }
 
  private:

@@ -37,8 +37,8 @@ Tensor& Tensor::set_name(std::string_view name) {
 void Tensor::check_data_access(const char* what, DType wanted) const {
   const internal::TensorImpl& t = impl();
   if (t.dtype != wanted)
-    throw_error<DTypeError>(what, "<", wanted, ">: the tensor ", t.dtype, shape(), " holds ", t.dtype, "; ask for that or convert with to(",
-                            wanted, ")");
+    throw_error<DTypeError>(what, "<", wanted, ">: the tensor ", t.dtype, shape(), " holds ", t.dtype,
+                            "; ask for that or convert with to(", wanted, ")");
   if (t.device.type != kCPU && !device_api(t.device.type).host_accessible)
     throw_error<DeviceError>(what, ": the tensor ", t.dtype, shape(), " is on ", t.device,
                              ", whose memory the host cannot reach; copy it with cpu()");
@@ -54,8 +54,10 @@ Scalar Tensor::item_scalar() const {
     using T = decltype(tag);
     T value;
     std::memcpy(&value, data, sizeof(T));
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) return Scalar(static_cast<float>(value));
-    else return Scalar(value);
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      return Scalar(static_cast<float>(value));
+    else
+      return Scalar(value);
   });
 }
 

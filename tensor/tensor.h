@@ -40,7 +40,7 @@ class GradFn {
   }
 
   explicit operator bool() const { return node_ != nullptr; }
-  std::string name() const;                   // "MulBackward"
+  std::string name() const;                    // "MulBackward"
   std::vector<GradFn> next_functions() const;  // one for each input; empty handles where no gradient flows
   internal::GraphNode* node() const { return node_; }
 
@@ -73,8 +73,8 @@ class TensorIndex {
 };
 
 struct BackwardOptions {
-  std::optional<bool> retain_graph;  // default: as create_graph
-  bool create_graph = false;         // record the backward pass itself, for higher derivatives
+  std::optional<bool> retain_graph = {};  // default: as create_graph
+  bool create_graph = false;              // record the backward pass itself, for higher derivatives
 };
 
 // A handle to (storage, shape, strides, offset, dtype, autograd state). Copying a handle shares the tensor. A default
@@ -122,7 +122,7 @@ class Tensor {
   bool is_complex() const { return vellum::is_complex(dtype()); }
   bool is_floating_point() const { return is_floating(dtype()); }
   bool is_view() const { return impl().base != nullptr; }
-  Tensor base() const;                                   // what this is a view of; undefined for other tensors
+  Tensor base() const;  // what this is a view of; undefined for other tensors
   uint32_t version() const { return impl().storage->version(); }
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
   bool shares_storage_with(const Tensor& other) const { return impl().storage == other.impl().storage; }
@@ -158,7 +158,8 @@ class Tensor {
 
   // --- Views: they share this tensor's storage and version counter. Gradients flow through.
   Tensor select(int64_t dim, int64_t index) const;
-  Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1) const;
+  Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> stop = {},
+               int64_t step = 1) const;
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const { return slice(dim, start, start + length); }
   Tensor transpose(int64_t dim0, int64_t dim1) const;
   Tensor t() const;  // of a matrix; rank 0 and 1 as they are
@@ -166,7 +167,7 @@ class Tensor {
   Tensor view(const Dims& shape) const;     // one size may be -1; throws ShapeError when a copy would be needed
   Tensor reshape(const Dims& shape) const;  // a view where possible, else a copy
   Tensor flatten(int64_t start = 0, int64_t end = -1) const;
-  Tensor expand(const Dims& shape) const;   // -1 keeps a size
+  Tensor expand(const Dims& shape) const;  // -1 keeps a size
   Tensor squeeze() const;
   Tensor squeeze(int64_t dim) const;
   Tensor unsqueeze(int64_t dim) const;
@@ -230,6 +231,7 @@ class Tensor {
   Tensor& div_(const Scalar& other);
   Tensor& relu_();
   Tensor& exp_();
+  Tensor& sqrt_();
   Tensor& copy_(const Tensor& source);
   Tensor& fill_(const Scalar& value);
   Tensor& zero_();
@@ -253,7 +255,7 @@ class Tensor {
   }
   GradFn grad_fn() const;
   uint32_t output_nr() const { return impl().output_nr; }
-  Tensor grad() const;              // undefined before the first backward pass
+  Tensor grad() const;                // undefined before the first backward pass
   void set_grad(const Tensor& grad);  // undefined clears it
   // Adds dL/dleaf into .grad of every leaf that this tensor depends on. `gradient` is dL/dthis and may be left out for
   // a real scalar. Frees what the graph saved unless it is retained.
@@ -261,7 +263,7 @@ class Tensor {
   void backward(BackwardOptions options = {}) const { backward(Tensor(), options); }
   Tensor detach() const;  // the same storage and version counter, no graph
   Tensor& detach_();
-  void retain_grad();     // keeps .grad of a tensor that is not a leaf
+  void retain_grad();  // keeps .grad of a tensor that is not a leaf
   bool retains_grad() const;
 
   // Makes this leaf refer to the memory, shape, dtype and device of `source`; every handle to it follows. For moving
@@ -270,7 +272,8 @@ class Tensor {
 
   // --- For the library and its extensions.
   internal::TensorImpl& impl() const {
-    if (!impl_) [[unlikely]] throw_undefined();
+    if (!impl_) [[unlikely]]
+      throw_undefined();
     return *impl_;
   }
   internal::TensorImpl* impl_or_null() const { return impl_; }

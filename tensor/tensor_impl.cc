@@ -80,9 +80,12 @@ Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span
   impl.base = from.base ? from.base : &from;
   impl.base->retain();
   impl.view_version = from.storage->version();
-  if (from.base && from.creation != CreationMode::kDefault) impl.creation = from.creation;
-  else if (!(thread_state().mode & kModeGrad)) impl.creation = CreationMode::kNoGrad;
-  else if (multi_output) impl.creation = CreationMode::kMultiOutput;
+  if (from.base && from.creation != CreationMode::kDefault)
+    impl.creation = from.creation;
+  else if (!(thread_state().mode & kModeGrad))
+    impl.creation = CreationMode::kNoGrad;
+  else if (multi_output)
+    impl.creation = CreationMode::kMultiOutput;
   return view;
 }
 

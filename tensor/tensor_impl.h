@@ -18,8 +18,8 @@ namespace vellum {
 // How a view came to be; decides whether it may be written in place while gradients are recorded.
 enum class CreationMode : uint8_t {
   kDefault,
-  kNoGrad,        // made while grad mode was off, used while it is on
-  kMultiOutput,   // one of several views that one operator returned (split)
+  kNoGrad,       // made while grad mode was off, used while it is on
+  kMultiOutput,  // one of several views that one operator returned (split)
 };
 
 namespace internal {

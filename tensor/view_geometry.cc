@@ -36,8 +36,10 @@ Dims infer_size(const char* op, const Dims& target, int64_t numel, const Dims& i
   int unknown = -1;
   int64_t known = 1;
   for (int i = 0; i < shape.size(); ++i) {
-    if (shape[i] == -1 && unknown < 0) unknown = i;
-    else if (shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known)) known = -1;
+    if (shape[i] == -1 && unknown < 0)
+      unknown = i;
+    else if (shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known))
+      known = -1;
     if (known < 0) break;
   }
   if (unknown >= 0 && known > 0 && numel % known == 0) {

@@ -4,19 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::optim {
 namespace {
 
 Tensor real_view(const Tensor& t) { return t.is_complex() ? t.view_as_real() : t; }
-
-void sqrt_out(Tensor& out, const Tensor& x) {
-  static OpSlot& slot = *find_operator("sqrt");
-  const Tensor* inputs[] = {&x};
-  call_out(slot, out, inputs);
-}
 
 // For each dtype and device, memory for the largest of the tensors that were announced, which they use in turn.
 class SharedScratch {

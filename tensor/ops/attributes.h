@@ -31,8 +31,8 @@ struct ToDeviceAttrs {
   Device device;
 };
 
-struct ReduceAttrs {    // sum, mean, amax
-  uint32_t dims = 0;    // bit mask
+struct ReduceAttrs {  // sum, mean, amax
+  uint32_t dims = 0;  // bit mask
   bool keepdim = false;
 };
 

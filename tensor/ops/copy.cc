@@ -1,5 +1,5 @@
-#include "vellum/device/error.h"
 #include "vellum/device/device_api.h"
+#include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/make_tensor.h"
@@ -56,8 +56,8 @@ constexpr OpDef kFill{.name = "fill_",
 // Reached for every device that has no native kernel of this name, that is for all: the core moves the bytes.
 void to_device(const OpCall& call, std::span<Tensor> outputs) {
   const Tensor source = call.input(0).contiguous();
-  Tensor target = internal::make_contiguous(source.impl().shape_span(), source.dtype(),
-                                            call.attributes<ToDeviceAttrs>().device);
+  Tensor target =
+      internal::make_contiguous(source.impl().shape_span(), source.dtype(), call.attributes<ToDeviceAttrs>().device);
   internal::copy_bytes(target, source);
   outputs[0] = target;
 }

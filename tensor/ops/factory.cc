@@ -105,7 +105,8 @@ Tensor from_blob(void* data, const Dims& shape, const TensorOptions& options, vo
   if (!data && bytes > 0) throw_error<InvalidArgumentError>("from_blob: the data pointer is null, shape ", shape);
   Storage* storage = Storage::borrow(data, bytes, options.device.value_or(Device(kCPU)), deleter, context);
   const Dims strides = contiguous_strides(shape);
-  Tensor t = internal::make_alias(storage, std::span(shape.data(), shape.size()), {strides.data(), static_cast<size_t>(strides.size())}, 0, dtype);
+  Tensor t = internal::make_alias(storage, std::span(shape.data(), shape.size()),
+                                  {strides.data(), static_cast<size_t>(strides.size())}, 0, dtype);
   storage->release();
   return finish(std::move(t), options);
 }

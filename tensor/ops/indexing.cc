@@ -35,8 +35,10 @@ std::vector<RefTensor> cat_reference(const RefCall& call) {
   Dims shape{0};
   for (const RefTensor& t : call.inputs) {
     if (is_skipped(t.shape)) continue;
-    if (is_skipped(shape)) shape = t.shape;
-    else shape[dim] += t.shape[dim];
+    if (is_skipped(shape))
+      shape = t.shape;
+    else
+      shape[dim] += t.shape[dim];
   }
   RefTensor out = reference::zeros(shape, call.inputs[0].dtype);
   const reference::Split3 whole(shape, dim);
@@ -45,8 +47,7 @@ std::vector<RefTensor> cat_reference(const RefCall& call) {
     if (is_skipped(t.shape)) continue;
     const int64_t run = t.shape[dim] * whole.inner;
     for (int64_t o = 0; o < whole.outer; ++o)
-      for (int64_t i = 0; i < run; ++i)
-        out.values[(o * whole.n + start) * whole.inner + i] = t.values[o * run + i];
+      for (int64_t i = 0; i < run; ++i) out.values[(o * whole.n + start) * whole.inner + i] = t.values[o * run + i];
     start += t.shape[dim];
   }
   return {out};
@@ -86,8 +87,8 @@ void infer_gather(Inference& call) {
   bool fits = x.size() == index.size();
   for (int i = 0; fits && i < x.size(); ++i) fits = i == dim || index[i] <= x[i];
   if (!fits)
-    throw_error<ShapeError>("gather: index ", index, " does not fit ", x, "; it needs the same rank and, beside dimension ",
-                            dim, ", no larger sizes");
+    throw_error<ShapeError>("gather: index ", index, " does not fit ", x,
+                            "; it needs the same rank and, beside dimension ", dim, ", no larger sizes");
   call.add_output(index);
 }
 
@@ -99,30 +100,31 @@ void for_each_gathered(const RefTensor& index, const Dims& shape, int dim, F f) 
   if (!shape.empty()) beside[dim] = 0;
   for (size_t i = 0; i < index.values.size(); ++i) {
     const int64_t along = static_cast<int64_t>(index.values[i].real());
-    f(i, reference::strided_index(static_cast<int64_t>(i), index.shape, beside) + (shape.empty() ? 0 : along * strides[dim]));
+    f(i, reference::strided_index(static_cast<int64_t>(i), index.shape, beside) +
+             (shape.empty() ? 0 : along * strides[dim]));
   }
 }
 
-constexpr OpDef kGather{
-    .name = "gather",
-    .kind = OpKind::kGeneral,
-    .inputs = 2,
-    .cast_inputs = 0b01,
-    .dtypes = dtype_rules::same,
-    .infer = infer_gather,
-    .attrs = attrs_type<DimAttrs>,
-    .saves = {saves_input(1)},
-    .vjp =
-        [](Vjp& v) {
-          v.grad(0) = gather_backward(v.cotangent(), v.input(1), v.attributes<DimAttrs>().dim, v.input_shape(0));
-        },
-    .reference = {.tensors = [](const RefCall& call) -> std::vector<RefTensor> {
-      const RefTensor& x = call.inputs[0];
-      RefTensor out = reference::zeros(call.inputs[1].shape, x.dtype);
-      for_each_gathered(call.inputs[1], x.shape, call.attributes<DimAttrs>().dim,
-                        [&](size_t i, int64_t at) { out.values[i] = x.values[at]; });
-      return {out};
-    }}};
+constexpr OpDef kGather{.name = "gather",
+                        .kind = OpKind::kGeneral,
+                        .inputs = 2,
+                        .cast_inputs = 0b01,
+                        .dtypes = dtype_rules::same,
+                        .infer = infer_gather,
+                        .attrs = attrs_type<DimAttrs>,
+                        .saves = {saves_input(1)},
+                        .vjp =
+                            [](Vjp& v) {
+                              v.grad(0) = gather_backward(v.cotangent(), v.input(1), v.attributes<DimAttrs>().dim,
+                                                          v.input_shape(0));
+                            },
+                        .reference = {.tensors = [](const RefCall& call) -> std::vector<RefTensor> {
+                          const RefTensor& x = call.inputs[0];
+                          RefTensor out = reference::zeros(call.inputs[1].shape, x.dtype);
+                          for_each_gathered(call.inputs[1], x.shape, call.attributes<DimAttrs>().dim,
+                                            [&](size_t i, int64_t at) { out.values[i] = x.values[at]; });
+                          return {out};
+                        }}};
 OpSlot gather_slot{kGather, "indexing"};
 
 constexpr OpDef kGatherBackward{

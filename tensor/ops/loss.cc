@@ -37,10 +37,7 @@ constexpr OpDef kLogSoftmax{
     .infer = infer_same_shape,
     .attrs = attrs_type<DimAttrs>,
     .saves = {saves_output()},
-    .vjp =
-        [](Vjp& v) {
-          v.grad() = log_softmax_backward(v.cotangent(), v.output(), v.attributes<DimAttrs>().dim);
-        },
+    .vjp = [](Vjp& v) { v.grad() = log_softmax_backward(v.cotangent(), v.output(), v.attributes<DimAttrs>().dim); },
     .reference = {.tensors = log_softmax_reference}};
 OpSlot log_softmax_slot{kLogSoftmax, "loss"};
 
@@ -132,8 +129,7 @@ constexpr OpDef kNllLoss{
     .saves = {saves_input(1)},
     .vjp =
         [](Vjp& v) {
-          v.grad(0) =
-              nll_loss_backward(v.cotangent(), v.input(1), {v.attributes<NllLossAttrs>(), v.input_shape(0)});
+          v.grad(0) = nll_loss_backward(v.cotangent(), v.input(1), {v.attributes<NllLossAttrs>(), v.input_shape(0)});
         },
     .reference = {.tensors = nll_loss_reference}};
 OpSlot nll_loss_slot{kNllLoss, "loss"};
@@ -151,26 +147,27 @@ std::vector<RefTensor> nll_loss_backward_reference(const RefCall& call) {
   return {out};
 }
 
-constexpr OpDef kNllLossBackward{
-    .name = "nll_loss_backward",
-    .kind = OpKind::kGeneral,
-    .inputs = 2,
-    .cast_inputs = 0b01,
-    .dtypes = dtype_rules::same,
-    .domain = kFloatingDTypes,
-    .infer =
-        [](Inference& call) {
-          const Dims& shape = call.attributes<NllLossBackwardAttrs>().shape;
-          check_target("nll_loss_backward", call.input(1), shape[0]);
-          call.add_output(shape);
-        },
-    .attrs = attrs_type<NllLossBackwardAttrs>,
-    .saves = {saves_input(1)},
-    .vjp =
-        [](Vjp& v) {
-          if (v.needs(0)) v.grad(0) = nll_loss(v.cotangent(), v.input(1), v.attributes<NllLossBackwardAttrs>().loss);
-        },
-    .reference = {.tensors = nll_loss_backward_reference}};
+constexpr OpDef kNllLossBackward{.name = "nll_loss_backward",
+                                 .kind = OpKind::kGeneral,
+                                 .inputs = 2,
+                                 .cast_inputs = 0b01,
+                                 .dtypes = dtype_rules::same,
+                                 .domain = kFloatingDTypes,
+                                 .infer =
+                                     [](Inference& call) {
+                                       const Dims& shape = call.attributes<NllLossBackwardAttrs>().shape;
+                                       check_target("nll_loss_backward", call.input(1), shape[0]);
+                                       call.add_output(shape);
+                                     },
+                                 .attrs = attrs_type<NllLossBackwardAttrs>,
+                                 .saves = {saves_input(1)},
+                                 .vjp =
+                                     [](Vjp& v) {
+                                       if (v.needs(0))
+                                         v.grad(0) = nll_loss(v.cotangent(), v.input(1),
+                                                              v.attributes<NllLossBackwardAttrs>().loss);
+                                     },
+                                 .reference = {.tensors = nll_loss_backward_reference}};
 OpSlot nll_loss_backward_slot{kNllLossBackward, "loss"};
 
 }  // namespace

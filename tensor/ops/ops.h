@@ -30,7 +30,7 @@ Tensor empty(const Dims& shape, const TensorOptions& options = {});  // contents
 Tensor zeros(const Dims& shape, const TensorOptions& options = {});
 Tensor ones(const Dims& shape, const TensorOptions& options = {});
 Tensor full(const Dims& shape, const Scalar& value, const TensorOptions& options = {});
-Tensor arange(int64_t end, const TensorOptions& options = {});  // int64 unless a dtype is given
+Tensor arange(int64_t end, const TensorOptions& options = {});       // int64 unless a dtype is given
 Tensor rand(const Dims& shape, const TensorOptions& options = {});   // uniform [0, 1)
 Tensor randn(const Dims& shape, const TensorOptions& options = {});  // normal (0, 1); complex: variance 1 in all
 Tensor randperm(int64_t n, const TensorOptions& options = {});       // int64
@@ -87,6 +87,7 @@ Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alp
 Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& exp_out(Tensor& out, const Tensor& x);
+Tensor& sqrt_out(Tensor& out, const Tensor& x);
 Tensor& matmul_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
 

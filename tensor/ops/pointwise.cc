@@ -23,36 +23,34 @@ Tensor scaled(const Tensor& g, const Scalar& alpha) {
   return alpha.kind() == Scalar::Kind::kComplex ? mul(g, Scalar(std::conj(alpha.value()))) : mul(g, alpha);
 }
 
-constexpr OpDef kAdd{
-    .name = "add",
-    .inputs = 2,
-    .dtypes = dtype_rules::promote,
-    .attrs = attrs_type<AlphaAttrs>,
-    .vjp =
-        [](Vjp& v) {
-          if (v.needs(0)) v.grad(0) = v.cotangent();
-          if (v.needs(1)) v.grad(1) = scaled(v.cotangent(), v.attributes<AlphaAttrs>().alpha);
-        },
-    .reference = {.element = [](const Complex* x, const RefCall& call) -> Complex {
-      const Complex sum = x[0] + call.attributes<AlphaAttrs>().alpha.value() * x[1];
-      return call.compute == kBool ? Complex(sum != 0.0) : sum;
-    }}};
+constexpr OpDef kAdd{.name = "add",
+                     .inputs = 2,
+                     .dtypes = dtype_rules::promote,
+                     .attrs = attrs_type<AlphaAttrs>,
+                     .vjp =
+                         [](Vjp& v) {
+                           if (v.needs(0)) v.grad(0) = v.cotangent();
+                           if (v.needs(1)) v.grad(1) = scaled(v.cotangent(), v.attributes<AlphaAttrs>().alpha);
+                         },
+                     .reference = {.element = [](const Complex* x, const RefCall& call) -> Complex {
+                       const Complex sum = x[0] + call.attributes<AlphaAttrs>().alpha.value() * x[1];
+                       return call.compute == kBool ? Complex(sum != 0.0) : sum;
+                     }}};
 OpSlot add_slot{kAdd, "pointwise"};
 
-constexpr OpDef kSub{
-    .name = "sub",
-    .inputs = 2,
-    .dtypes = dtype_rules::promote,
-    .domain = kNumericDTypes,
-    .attrs = attrs_type<AlphaAttrs>,
-    .vjp =
-        [](Vjp& v) {
-          if (v.needs(0)) v.grad(0) = v.cotangent();
-          if (v.needs(1)) v.grad(1) = neg(scaled(v.cotangent(), v.attributes<AlphaAttrs>().alpha));
-        },
-    .reference = {.element = [](const Complex* x, const RefCall& call) -> Complex {
-      return x[0] - call.attributes<AlphaAttrs>().alpha.value() * x[1];
-    }}};
+constexpr OpDef kSub{.name = "sub",
+                     .inputs = 2,
+                     .dtypes = dtype_rules::promote,
+                     .domain = kNumericDTypes,
+                     .attrs = attrs_type<AlphaAttrs>,
+                     .vjp =
+                         [](Vjp& v) {
+                           if (v.needs(0)) v.grad(0) = v.cotangent();
+                           if (v.needs(1)) v.grad(1) = neg(scaled(v.cotangent(), v.attributes<AlphaAttrs>().alpha));
+                         },
+                     .reference = {.element = [](const Complex* x, const RefCall& call) -> Complex {
+                       return x[0] - call.attributes<AlphaAttrs>().alpha.value() * x[1];
+                     }}};
 OpSlot sub_slot{kSub, "pointwise"};
 
 constexpr OpDef kMul{.name = "mul",
@@ -181,18 +179,17 @@ DTypes complex_dtypes(const OpCall& call) {
 }
 
 // Saves nothing: neither gradient reads a plane.
-constexpr OpDef kComplex{.name = "complex",
-                         .inputs = 2,
-                         .dtypes = complex_dtypes,
-                         .domain = DTypeSet(kFloat32) | DTypeSet(kFloat64),
-                         .vjp =
-                             [](Vjp& v) {
-                               if (v.needs(0)) v.grad(0) = v.cotangent().real();
-                               if (v.needs(1)) v.grad(1) = v.cotangent().imag();
-                             },
-                         .reference = {.element = [](const Complex* x, const RefCall&) {
-                           return Complex(x[0].real(), x[1].real());
-                         }}};
+constexpr OpDef kComplex{
+    .name = "complex",
+    .inputs = 2,
+    .dtypes = complex_dtypes,
+    .domain = DTypeSet(kFloat32) | DTypeSet(kFloat64),
+    .vjp =
+        [](Vjp& v) {
+          if (v.needs(0)) v.grad(0) = v.cotangent().real();
+          if (v.needs(1)) v.grad(1) = v.cotangent().imag();
+        },
+    .reference = {.element = [](const Complex* x, const RefCall&) { return Complex(x[0].real(), x[1].real()); }}};
 OpSlot complex_slot{kComplex, "pointwise"};
 
 DTypes where_dtypes(const OpCall& call) {
@@ -225,20 +222,22 @@ constexpr OpDef comparison(std::string_view name, F compare, DTypeSet domain) {
           .reference = reference::real(compare)};
 }
 
-constexpr OpDef kEq{
-    .name = "eq",
-    .inputs = 2,
-    .dtypes = dtype_rules::compare,
-    .reference = {.element = [](const Complex* x, const RefCall&) { return Complex(x[0] == x[1]); }}};
-constexpr OpDef kNe{
-    .name = "ne",
-    .inputs = 2,
-    .dtypes = dtype_rules::compare,
-    .reference = {.element = [](const Complex* x, const RefCall&) { return Complex(x[0] != x[1]); }}};
-constexpr OpDef kLt = comparison("lt", [](double a, double b) { return double(a < b); }, kRealDTypes);
-constexpr OpDef kLe = comparison("le", [](double a, double b) { return double(a <= b); }, kRealDTypes);
-constexpr OpDef kGt = comparison("gt", [](double a, double b) { return double(a > b); }, kRealDTypes);
-constexpr OpDef kGe = comparison("ge", [](double a, double b) { return double(a >= b); }, kRealDTypes);
+constexpr OpDef kEq{.name = "eq",
+                    .inputs = 2,
+                    .dtypes = dtype_rules::compare,
+                    .reference = {.element = [](const Complex* x, const RefCall&) { return Complex(x[0] == x[1]); }}};
+constexpr OpDef kNe{.name = "ne",
+                    .inputs = 2,
+                    .dtypes = dtype_rules::compare,
+                    .reference = {.element = [](const Complex* x, const RefCall&) { return Complex(x[0] != x[1]); }}};
+constexpr OpDef kLt = comparison(
+    "lt", [](double a, double b) { return double(a < b); }, kRealDTypes);
+constexpr OpDef kLe = comparison(
+    "le", [](double a, double b) { return double(a <= b); }, kRealDTypes);
+constexpr OpDef kGt = comparison(
+    "gt", [](double a, double b) { return double(a > b); }, kRealDTypes);
+constexpr OpDef kGe = comparison(
+    "ge", [](double a, double b) { return double(a >= b); }, kRealDTypes);
 OpSlot eq_slot{kEq, "pointwise"}, ne_slot{kNe, "pointwise"}, lt_slot{kLt, "pointwise"}, le_slot{kLe, "pointwise"},
     gt_slot{kGt, "pointwise"}, ge_slot{kGe, "pointwise"};
 
@@ -294,33 +293,34 @@ Tensor operator>=(const Tensor& a, const Scalar& b) { return with_number(ge_slot
 Tensor operator==(const Tensor& a, const Scalar& b) { return with_number(eq_slot, a, b); }
 Tensor operator!=(const Tensor& a, const Scalar& b) { return with_number(ne_slot, a, b); }
 
+namespace {
+
+Tensor& binary_out(OpSlot& slot, Tensor& out, const Tensor& a, const Tensor& b, const void* attrs = nullptr) {
+  const Tensor* inputs[] = {&a, &b};
+  call_out(slot, out, inputs, attrs);
+  return out;
+}
+
+Tensor& unary_out(OpSlot& slot, Tensor& out, const Tensor& x) {
+  const Tensor* inputs[] = {&x};
+  call_out(slot, out, inputs);
+  return out;
+}
+
+}  // namespace
+
 Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
   const AlphaAttrs attrs{alpha};
-  const Tensor* inputs[] = {&a, &b};
-  call_out(add_slot, out, inputs, &attrs);
-  return out;
+  return binary_out(add_slot, out, a, b, &attrs);
 }
 Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
   const AlphaAttrs attrs{alpha};
-  const Tensor* inputs[] = {&a, &b};
-  call_out(sub_slot, out, inputs, &attrs);
-  return out;
+  return binary_out(sub_slot, out, a, b, &attrs);
 }
-Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b) {
-  const Tensor* inputs[] = {&a, &b};
-  call_out(mul_slot, out, inputs);
-  return out;
-}
-Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b) {
-  const Tensor* inputs[] = {&a, &b};
-  call_out(div_slot, out, inputs);
-  return out;
-}
-Tensor& exp_out(Tensor& out, const Tensor& x) {
-  const Tensor* inputs[] = {&x};
-  call_out(exp_slot, out, inputs);
-  return out;
-}
+Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b) { return binary_out(mul_slot, out, a, b); }
+Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b) { return binary_out(div_slot, out, a, b); }
+Tensor& exp_out(Tensor& out, const Tensor& x) { return unary_out(exp_slot, out, x); }
+Tensor& sqrt_out(Tensor& out, const Tensor& x) { return unary_out(sqrt_slot, out, x); }
 
 // --- Methods.
 
@@ -374,5 +374,6 @@ Tensor& Tensor::mul_(const Scalar& other) { return in_place(mul_slot, *this, wra
 Tensor& Tensor::div_(const Scalar& other) { return in_place(div_slot, *this, wrap_number(other, *this)); }
 Tensor& Tensor::relu_() { return in_place(relu_slot, *this); }
 Tensor& Tensor::exp_() { return in_place(exp_slot, *this); }
+Tensor& Tensor::sqrt_() { return in_place(sqrt_slot, *this); }
 
 }  // namespace vellum

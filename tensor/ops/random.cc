@@ -11,9 +11,7 @@
 namespace vellum {
 namespace {
 
-uint64_t draws_for(const Tensor& t) {
-  return static_cast<uint64_t>(t.numel()) * (t.dtype() == kFloat64 ? 2 : 1);
-}
+uint64_t draws_for(const Tensor& t) { return static_cast<uint64_t>(t.numel()) * (t.dtype() == kFloat64 ? 2 : 1); }
 
 // The scalar statement of what generator.h documents.
 struct ReferenceDraws {
@@ -43,21 +41,21 @@ std::vector<RefTensor> random_reference(const RefCall& call, F value) {
 
 void infer_self(Inference& call) { call.add_output(call.input(0).shape()); }
 
-constexpr OpDef kUniform{
-    .name = "uniform_",
-    .kind = OpKind::kGeneral,
-    .dtypes = dtype_rules::same,
-    .domain = kFloatingDTypes,
-    .infer = infer_self,
-    .attrs = attrs_type<UniformAttrs>,
-    .draws = [](const OpCall& call) { return draws_for(call.input(0)); },
-    .vjp = [](Vjp&) {},
-    .overwrites = true,
-    .reference = {.tensors = [](const RefCall& call) {
-      return random_reference<UniformAttrs>(call, [](const ReferenceDraws& d, size_t i, const UniformAttrs& a) {
-        return a.from + (a.to - a.from) * d.uniform(i);
-      });
-    }}};
+constexpr OpDef kUniform{.name = "uniform_",
+                         .kind = OpKind::kGeneral,
+                         .dtypes = dtype_rules::same,
+                         .domain = kFloatingDTypes,
+                         .infer = infer_self,
+                         .attrs = attrs_type<UniformAttrs>,
+                         .draws = [](const OpCall& call) { return draws_for(call.input(0)); },
+                         .vjp = [](Vjp&) {},
+                         .overwrites = true,
+                         .reference = {.tensors = [](const RefCall& call) {
+                           return random_reference<UniformAttrs>(
+                               call, [](const ReferenceDraws& d, size_t i, const UniformAttrs& a) {
+                                 return a.from + (a.to - a.from) * d.uniform(i);
+                               });
+                         }}};
 OpSlot uniform_slot{kUniform, "random"};
 
 constexpr OpDef kNormal{
@@ -71,9 +69,8 @@ constexpr OpDef kNormal{
     .vjp = [](Vjp&) {},
     .overwrites = true,
     .reference = {.tensors = [](const RefCall& call) {
-      return random_reference<NormalAttrs>(call, [](const ReferenceDraws& d, size_t i, const NormalAttrs& a) {
-        return a.mean + a.std * d.normal(i);
-      });
+      return random_reference<NormalAttrs>(
+          call, [](const ReferenceDraws& d, size_t i, const NormalAttrs& a) { return a.mean + a.std * d.normal(i); });
     }}};
 OpSlot normal_slot{kNormal, "random"};
 
@@ -101,10 +98,7 @@ constexpr OpDef kDropout{
     .attrs = attrs_type<DropoutAttrs>,
     .draws = [](const OpCall& call) { return static_cast<uint64_t>(call.input(0).numel()); },
     .saves = {saves_by_product(0)},
-    .vjp =
-        [](Vjp& v) {
-          v.grad() = dropout_backward(v.cotangent(), v.by_product(0), v.attributes<DropoutAttrs>().p);
-        },
+    .vjp = [](Vjp& v) { v.grad() = dropout_backward(v.cotangent(), v.by_product(0), v.attributes<DropoutAttrs>().p); },
     .reference = {.tensors = [](const RefCall& call) -> std::vector<RefTensor> {
       return {masked(call.inputs[0], call.random, call.attributes<DropoutAttrs>().p)};
     }}};
@@ -126,8 +120,7 @@ constexpr OpDef kDropoutBackward{
         },
     .reference = {.tensors = [](const RefCall& call) -> std::vector<RefTensor> {
       const auto& state = call.inputs[1].values;
-      return {masked(call.inputs[0],
-                     {static_cast<uint64_t>(state[0].real()), static_cast<uint64_t>(state[1].real())},
+      return {masked(call.inputs[0], {static_cast<uint64_t>(state[0].real()), static_cast<uint64_t>(state[1].real())},
                      call.attributes<DropoutAttrs>().p)};
     }}};
 OpSlot dropout_backward_slot{kDropoutBackward, "random"};
@@ -169,8 +162,10 @@ Tensor rand(const Dims& shape, const TensorOptions& options) {
   Tensor t = empty(shape, plain);
   check_random_dtype("rand", t.dtype());
   const ModeGuard no_grad(0, kModeGrad);
-  if (t.is_complex()) t.view_as_real().uniform_();
-  else t.uniform_();
+  if (t.is_complex())
+    t.view_as_real().uniform_();
+  else
+    t.uniform_();
   if (options.requires_grad) t.requires_grad_();
   return t;
 }
@@ -188,8 +183,7 @@ Tensor randn(const Dims& shape, const TensorOptions& options) {
 
 // Fisher-Yates from the CPU generator, with Lemire's multiply to map a draw to a range.
 Tensor randperm(int64_t n, const TensorOptions& options) {
-  if (n < 0 || n >= int64_t{1} << 32)
-    throw_error<InvalidArgumentError>("randperm: n must lie in [0, 2^32), it is ", n);
+  if (n < 0 || n >= int64_t{1} << 32) throw_error<InvalidArgumentError>("randperm: n must lie in [0, 2^32), it is ", n);
   std::vector<int64_t> order(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) order[i] = i;
   const RandomState state = default_generator().reserve(static_cast<uint64_t>(n));

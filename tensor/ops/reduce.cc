@@ -15,8 +15,10 @@ bool is_reduced(const ReduceAttrs& a, int dim) { return a.dims >> dim & 1; }
 Dims reduced_shape(const Dims& shape, const ReduceAttrs& a, bool keepdim) {
   Dims out;
   for (int i = 0; i < shape.size(); ++i) {
-    if (!is_reduced(a, i)) out.push_back(shape[i]);
-    else if (keepdim) out.push_back(1);
+    if (!is_reduced(a, i))
+      out.push_back(shape[i]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
@@ -65,52 +67,52 @@ DTypes sum_dtypes(const OpCall& call) {
 
 constexpr DTypeSet kSumDTypes = kDifferentiableDTypes | DTypeSet(kInt64);
 
-constexpr OpDef kSum{
-    .name = "sum",
-    .kind = OpKind::kReduction,
-    .dtypes = sum_dtypes,
-    .domain = kSumDTypes,
-    .infer = infer_reduction,
-    .reduced_dims = reduced_dims,
-    .attrs = attrs_type<ReduceAttrs>,
-    .vjp =
-        [](Vjp& v) {
-          const Dims shape = v.input_shape();
-          v.grad() = with_kept_dims(v.cotangent(), shape, v.attributes<ReduceAttrs>()).expand(shape);
-        },
-    .reference = {.tensors = [](const RefCall& call) {
-      return fold_reference(call, 0, [](Complex a, Complex x) { return a + x; });
-    }}};
+constexpr OpDef kSum{.name = "sum",
+                     .kind = OpKind::kReduction,
+                     .dtypes = sum_dtypes,
+                     .domain = kSumDTypes,
+                     .infer = infer_reduction,
+                     .reduced_dims = reduced_dims,
+                     .attrs = attrs_type<ReduceAttrs>,
+                     .vjp =
+                         [](Vjp& v) {
+                           const Dims shape = v.input_shape();
+                           v.grad() = with_kept_dims(v.cotangent(), shape, v.attributes<ReduceAttrs>()).expand(shape);
+                         },
+                     .reference = {.tensors = [](const RefCall& call) {
+                       return fold_reference(call, 0, [](Complex a, Complex x) { return a + x; });
+                     }}};
 OpSlot sum_slot{kSum, "reduce"};
 
-constexpr OpDef kMean{
-    .name = "mean",
-    .kind = OpKind::kReduction,
-    .dtypes = dtype_rules::same,
-    .domain = kDifferentiableDTypes,
-    .infer = infer_reduction,
-    .reduced_dims = reduced_dims,
-    .attrs = attrs_type<ReduceAttrs>,
-    .vjp =
-        [](Vjp& v) {
-          const auto& a = v.attributes<ReduceAttrs>();
-          const Dims shape = v.input_shape();
-          const Tensor share = div(v.cotangent(), static_cast<double>(reduced_count(shape, a)));
-          v.grad() = with_kept_dims(share, shape, a).expand(shape);
-        },
-    .reference = {.tensors = [](const RefCall& call) {
-      auto out = fold_reference(call, 0, [](Complex a, Complex x) { return a + x; });
-      const double count = static_cast<double>(reduced_count(call.inputs[0].shape, call.attributes<ReduceAttrs>()));
-      for (Complex& x : out[0].values) x /= count;
-      return out;
-    }}};
+constexpr OpDef kMean{.name = "mean",
+                      .kind = OpKind::kReduction,
+                      .dtypes = dtype_rules::same,
+                      .domain = kDifferentiableDTypes,
+                      .infer = infer_reduction,
+                      .reduced_dims = reduced_dims,
+                      .attrs = attrs_type<ReduceAttrs>,
+                      .vjp =
+                          [](Vjp& v) {
+                            const auto& a = v.attributes<ReduceAttrs>();
+                            const Dims shape = v.input_shape();
+                            const Tensor share = div(v.cotangent(), static_cast<double>(reduced_count(shape, a)));
+                            v.grad() = with_kept_dims(share, shape, a).expand(shape);
+                          },
+                      .reference = {.tensors = [](const RefCall& call) {
+                        auto out = fold_reference(call, 0, [](Complex a, Complex x) { return a + x; });
+                        const double count =
+                            static_cast<double>(reduced_count(call.inputs[0].shape, call.attributes<ReduceAttrs>()));
+                        for (Complex& x : out[0].values) x /= count;
+                        return out;
+                      }}};
 OpSlot mean_slot{kMean, "reduce"};
 
 void infer_amax(Inference& call) {
   const auto& a = call.attributes<ReduceAttrs>();
   const Dims shape = call.input(0).shape();
   if (reduced_count(shape, a) == 0 && numel_of(reduced_shape(shape, a, true)) > 0)
-    throw_error<ShapeError>("amax: shape ", shape, " has no elements along the reduced dimensions, so there is no maximum");
+    throw_error<ShapeError>("amax: shape ", shape,
+                            " has no elements along the reduced dimensions, so there is no maximum");
   infer_reduction(call);
 }
 
@@ -125,21 +127,20 @@ void amax_vjp(Vjp& v) {
   v.grad() = mul(div(with_kept_dims(v.cotangent(), shape, a), count), hits);
 }
 
-constexpr OpDef kAmax{
-    .name = "amax",
-    .kind = OpKind::kReduction,
-    .dtypes = dtype_rules::same,
-    .domain = kRealDTypes,
-    .infer = infer_amax,
-    .reduced_dims = reduced_dims,
-    .attrs = attrs_type<ReduceAttrs>,
-    .saves = {saves_input(0) | saves_output()},
-    .vjp = amax_vjp,
-    .reference = {.tensors = [](const RefCall& call) {
-      return fold_reference(call, -std::numeric_limits<double>::infinity(), [](Complex a, Complex x) {
-        return x.real() > a.real() || x.real() != x.real() ? x : a;
-      });
-    }}};
+constexpr OpDef kAmax{.name = "amax",
+                      .kind = OpKind::kReduction,
+                      .dtypes = dtype_rules::same,
+                      .domain = kRealDTypes,
+                      .infer = infer_amax,
+                      .reduced_dims = reduced_dims,
+                      .attrs = attrs_type<ReduceAttrs>,
+                      .saves = {saves_input(0) | saves_output()},
+                      .vjp = amax_vjp,
+                      .reference = {.tensors = [](const RefCall& call) {
+                        return fold_reference(call, -std::numeric_limits<double>::infinity(), [](Complex a, Complex x) {
+                          return x.real() > a.real() || x.real() != x.real() ? x : a;
+                        });
+                      }}};
 OpSlot amax_slot{kAmax, "reduce"};
 
 // --- max along a dimension, with indices
@@ -150,8 +151,10 @@ void infer_max(Inference& call) {
   if (!shape.empty()) {
     if (shape[a.dim] == 0)
       throw_error<ShapeError>("max: dimension ", a.dim, " of shape ", shape, " is empty, so there is no maximum");
-    if (a.keepdim) shape[a.dim] = 1;
-    else shape.erase(a.dim);
+    if (a.keepdim)
+      shape[a.dim] = 1;
+    else
+      shape.erase(a.dim);
   }
   call.add_output(shape);
   call.add_output(shape, kInt64);
@@ -173,8 +176,10 @@ std::vector<RefTensor> max_reference(const RefCall& call) {
   const RefTensor& x = call.inputs[0];
   Dims shape = x.shape;
   if (!shape.empty()) {
-    if (a.keepdim) shape[a.dim] = 1;
-    else shape.erase(a.dim);
+    if (a.keepdim)
+      shape[a.dim] = 1;
+    else
+      shape.erase(a.dim);
   }
   const reference::Split3 s(x.shape, a.dim);
   RefTensor values = reference::zeros(shape, x.dtype), indices = reference::zeros(shape, kInt64);

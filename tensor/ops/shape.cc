@@ -119,8 +119,9 @@ void infer_view(Inference& call) {
   const Dims& shape = call.attributes<ShapeAttrs>().shape;
   Dims stride;
   if (!view_strides(x.shape(), x.strides(), shape, &stride))
-    throw_error<ShapeError>("view: shape ", shape, " is not compatible with the strides ", x.strides(), " of a tensor of shape ",
-                            x.shape(), " (it spans dimensions that do not lie together); use reshape()");
+    throw_error<ShapeError>("view: shape ", shape, " is not compatible with the strides ", x.strides(),
+                            " of a tensor of shape ", x.shape(),
+                            " (it spans dimensions that do not lie together); use reshape()");
   infer_from(call, shape, stride, 0);
 }
 
@@ -212,7 +213,8 @@ void as_strided_vjp(Vjp& v) {
   const auto& a = v.attributes<AsStridedAttrs>();
   const Dims shape = v.input_shape();
   const int64_t start = std::min(a.offset, a.input_offset);
-  const int64_t extent = std::max(a.offset + reach(a.size, a.stride), a.input_offset + reach(shape, a.input_stride)) - start;
+  const int64_t extent =
+      std::max(a.offset + reach(a.size, a.stride), a.input_offset + reach(shape, a.input_stride)) - start;
   const Tensor buffer = as_strided_backward(v.cotangent(), {Dims{extent}, a.size, a.stride, a.offset - start});
   v.grad() = buffer.as_strided(shape, a.input_stride, a.input_offset - start);
 }
@@ -228,9 +230,11 @@ void infer_as_strided(Inference& call) {
   const int64_t available = x.impl().storage->bytes() / x.element_size();
   bool negative = a.offset < 0;
   for (const int64_t s : a.stride) negative |= s < 0;
-  if (a.size.size() != a.stride.size() || negative || (numel_of(a.size) > 0 && a.offset + reach(a.size, a.stride) > available))
+  if (a.size.size() != a.stride.size() || negative ||
+      (numel_of(a.size) > 0 && a.offset + reach(a.size, a.stride) > available))
     throw_error<ShapeError>("as_strided: size ", a.size, ", stride ", a.stride, " and offset ", a.offset,
-                            " do not lie in a storage of ", available, " elements; strides and offset are 0 or more, one stride a size");
+                            " do not lie in a storage of ", available,
+                            " elements; strides and offset are 0 or more, one stride a size");
   call.add_view(a.size, a.stride, a.offset);
 }
 
@@ -247,8 +251,7 @@ OpSlot as_strided_slot{kAsStrided, "shape"};
 
 DTypes real_of_complex(const OpCall& call) {
   const DType t = call.input(0).dtype();
-  if (!is_complex(t))
-    throw_error<DTypeError>(call.op.name, ": takes complex tensors, this one is ", t);
+  if (!is_complex(t)) throw_error<DTypeError>(call.op.name, ": takes complex tensors, this one is ", t);
   return {t, to_real(t)};
 }
 
@@ -283,28 +286,28 @@ constexpr OpDef kImag{.name = "imag",
                       .reference = {.tensors = part_reference<1>}};
 OpSlot real_slot{kReal, "shape"}, imag_slot{kImag, "shape"};
 
-constexpr OpDef kViewAsReal{
-    .name = "view_as_real",
-    .kind = OpKind::kView,
-    .dtypes = real_of_complex,
-    .domain = kComplexDTypes,
-    .infer =
-        [](Inference& call) {
-          const Tensor& x = call.input(0);
-          Dims shape = x.shape(), stride = x.strides();
-          for (int64_t& s : stride) s *= 2;
-          shape.push_back(2);
-          stride.push_back(1);
-          call.add_view(shape, stride, x.storage_offset() * 2);
-        },
-    .vjp = [](Vjp& v) { v.grad() = v.cotangent().contiguous().view_as_complex(); },
-    .reference = {.tensors = [](const RefCall& call) -> std::vector<RefTensor> {
-      Dims shape = call.inputs[0].shape;
-      shape.push_back(2);
-      RefTensor out{shape, to_real(call.inputs[0].dtype), {}};
-      for (const auto& z : call.inputs[0].values) out.values.insert(out.values.end(), {z.real(), z.imag()});
-      return {out};
-    }}};
+constexpr OpDef kViewAsReal{.name = "view_as_real",
+                            .kind = OpKind::kView,
+                            .dtypes = real_of_complex,
+                            .domain = kComplexDTypes,
+                            .infer =
+                                [](Inference& call) {
+                                  const Tensor& x = call.input(0);
+                                  Dims shape = x.shape(), stride = x.strides();
+                                  for (int64_t& s : stride) s *= 2;
+                                  shape.push_back(2);
+                                  stride.push_back(1);
+                                  call.add_view(shape, stride, x.storage_offset() * 2);
+                                },
+                            .vjp = [](Vjp& v) { v.grad() = v.cotangent().contiguous().view_as_complex(); },
+                            .reference = {.tensors = [](const RefCall& call) -> std::vector<RefTensor> {
+                              Dims shape = call.inputs[0].shape;
+                              shape.push_back(2);
+                              RefTensor out{shape, to_real(call.inputs[0].dtype), {}};
+                              for (const auto& z : call.inputs[0].values)
+                                out.values.insert(out.values.end(), {z.real(), z.imag()});
+                              return {out};
+                            }}};
 OpSlot view_as_real_slot{kViewAsReal, "shape"};
 
 void infer_view_as_complex(Inference& call) {
@@ -316,34 +319,35 @@ void infer_view_as_complex(Inference& call) {
     stride[i] /= 2;
   }
   if (!paired)
-    throw_error<ShapeError>("view_as_complex: shape ", x.shape(), ", strides ", x.strides(), ", offset ", x.storage_offset(),
+    throw_error<ShapeError>("view_as_complex: shape ", x.shape(), ", strides ", x.strides(), ", offset ",
+                            x.storage_offset(),
                             " are not pairs of neighbours; the last size must be 2; call contiguous()");
   shape.erase(shape.size() - 1);
   stride.erase(stride.size() - 1);
   call.add_view(shape, stride, x.storage_offset() / 2);
 }
 
-constexpr OpDef kViewAsComplex{
-    .name = "view_as_complex",
-    .kind = OpKind::kView,
-    .dtypes = [](const OpCall& call) -> DTypes {
-      const DType t = call.input(0).dtype();
-      if (t != kFloat32 && t != kFloat64)
-        throw_error<DTypeError>("view_as_complex: takes float32 or float64, this tensor is ", t);
-      return {t, to_complex(t)};
-    },
-    .domain = DTypeSet(kFloat32) | DTypeSet(kFloat64),
-    .infer = infer_view_as_complex,
-    .vjp = [](Vjp& v) { v.grad() = v.cotangent().view_as_real(); },
-    .reference = {.tensors = [](const RefCall& call) -> std::vector<RefTensor> {
-      const RefTensor& x = call.inputs[0];
-      Dims shape = x.shape;
-      shape.erase(shape.size() - 1);
-      RefTensor out = reference::zeros(shape, to_complex(x.dtype));
-      for (size_t i = 0; i < out.values.size(); ++i)
-        out.values[i] = {x.values[2 * i].real(), x.values[2 * i + 1].real()};
-      return {out};
-    }}};
+constexpr OpDef kViewAsComplex{.name = "view_as_complex",
+                               .kind = OpKind::kView,
+                               .dtypes = [](const OpCall& call) -> DTypes {
+                                 const DType t = call.input(0).dtype();
+                                 if (t != kFloat32 && t != kFloat64)
+                                   throw_error<DTypeError>("view_as_complex: takes float32 or float64, this tensor is ",
+                                                           t);
+                                 return {t, to_complex(t)};
+                               },
+                               .domain = DTypeSet(kFloat32) | DTypeSet(kFloat64),
+                               .infer = infer_view_as_complex,
+                               .vjp = [](Vjp& v) { v.grad() = v.cotangent().view_as_real(); },
+                               .reference = {.tensors = [](const RefCall& call) -> std::vector<RefTensor> {
+                                 const RefTensor& x = call.inputs[0];
+                                 Dims shape = x.shape;
+                                 shape.erase(shape.size() - 1);
+                                 RefTensor out = reference::zeros(shape, to_complex(x.dtype));
+                                 for (size_t i = 0; i < out.values.size(); ++i)
+                                   out.values[i] = {x.values[2 * i].real(), x.values[2 * i + 1].real()};
+                                 return {out};
+                               }}};
 OpSlot view_as_complex_slot{kViewAsComplex, "shape"};
 
 }  // namespace
@@ -395,7 +399,9 @@ Tensor Tensor::t() const {
   return dim() < 2 ? *this : transpose(0, 1);
 }
 
-Tensor Tensor::view(const Dims& shape) const { return view_as(*this, infer_size("view", shape, numel(), this->shape())); }
+Tensor Tensor::view(const Dims& shape) const {
+  return view_as(*this, infer_size("view", shape, numel(), this->shape()));
+}
 
 Tensor Tensor::reshape(const Dims& shape) const {
   const Dims target = infer_size("reshape", shape, numel(), this->shape());
@@ -410,8 +416,10 @@ Tensor Tensor::flatten(int64_t start, int64_t end) const {
   if (a > b) throw_error<IndexError>("flatten: start ", start, " lies behind end ", end);
   Dims target;
   for (int i = 0; i < dim(); ++i) {
-    if (i <= a || i > b) target.push_back(size(i));
-    else target[a] *= size(i);
+    if (i <= a || i > b)
+      target.push_back(size(i));
+    else
+      target[a] *= size(i);
   }
   return reshape(target);
 }
@@ -484,7 +492,9 @@ std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
   return split(x, sizes, dim);
 }
 
-std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim) const { return vellum::split(*this, split_size, dim); }
+std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim) const {
+  return vellum::split(*this, split_size, dim);
+}
 std::vector<Tensor> Tensor::split(const std::vector<int64_t>& sizes, int64_t dim) const {
   return vellum::split(*this, sizes, dim);
 }
@@ -502,10 +512,18 @@ Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
   int d = 0;
   for (const TensorIndex& i : indices) {
     switch (i.kind) {
-      case TensorIndex::Kind::kNumber: result = result.select(d, i.number); break;
-      case TensorIndex::Kind::kSlice: result = result.slice(d++, i.slice.start, i.slice.stop, i.slice.step); break;
-      case TensorIndex::Kind::kNone: result = result.unsqueeze(d++); break;
-      case TensorIndex::Kind::kEllipsis: d += dim() - consumed; break;
+      case TensorIndex::Kind::kNumber:
+        result = result.select(d, i.number);
+        break;
+      case TensorIndex::Kind::kSlice:
+        result = result.slice(d++, i.slice.start, i.slice.stop, i.slice.step);
+        break;
+      case TensorIndex::Kind::kNone:
+        result = result.unsqueeze(d++);
+        break;
+      case TensorIndex::Kind::kEllipsis:
+        d += dim() - consumed;
+        break;
     }
   }
   return result;

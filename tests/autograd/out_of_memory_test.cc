@@ -3,34 +3,15 @@
 #include <memory>
 #include <string_view>
 
-#include "vellum/allocator/strategy.h"
 #include "vellum/tests/autograd/testing.h"
+#include "vellum/tests/fakes/failing_allocator.h"
 
 namespace vellum {
 namespace {
 
 using namespace vellum::testing;
-
-int64_t allocations_left = -1;  // before one fails; negative: none does
-
-// Passes everything on, until it is told to fail.
-class FailingAllocator final : public Allocator {
- public:
-  explicit FailingAllocator(std::unique_ptr<Allocator> upstream) : upstream_(std::move(upstream)) {}
-
-  std::string_view name() const override { return "failing"; }
-  Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override {
-    if (allocations_left == 0) return {StatusCode::kOutOfMemory, "the test wants this allocation to fail"};
-    if (allocations_left > 0) --allocations_left;
-    return upstream_->allocate(bytes, alignment, stream, out);
-  }
-  void deallocate(const Block& block, const Stream& stream) noexcept override { upstream_->deallocate(block, stream); }
-  MemoryStats stats() const override { return upstream_->stats(); }
-  void reset_peak_stats() noexcept override { upstream_->reset_peak_stats(); }
-
- private:
-  std::unique_ptr<Allocator> upstream_;
-};
+using fakes::allocations_left;
+using fakes::FailingAllocator;
 
 // Products, views, writes in place through a view, a broadcast, a saved output and a reduction.
 void step(Tensor& w, Tensor& b) {
@@ -42,7 +23,7 @@ void step(Tensor& w, Tensor& b) {
 }
 
 TEST(OutOfMemory, AnyAllocationOfAStepMayFail) {
-  set_allocator(Device(kCPU), std::make_unique<FailingAllocator>(make_strategy("caching", Device(kCPU))));
+  set_allocator(Device(kCPU), std::make_unique<FailingAllocator>());
   Tensor w = leaf({0.1, 0.2, 0.3, 0.4}), b = leaf({1, 2, 3, 4});
   step(w, b);
   const std::vector<double> expected_w = values(w.grad()), expected_b = values(b.grad());

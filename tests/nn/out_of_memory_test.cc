@@ -4,43 +4,22 @@
 #include <memory>
 #include <string_view>
 
-#include "vellum/allocator/strategy.h"
 #include "vellum/nn/linear.h"
 #include "vellum/nn/optim/adamw.h"
 #include "vellum/nn/optim/sgd.h"
+#include "vellum/tests/fakes/failing_allocator.h"
 #include "vellum/tests/nn/testing.h"
 
 namespace vellum {
 namespace {
 
 using namespace vellum::testing;
-
-int allocations_left = -1;  // before one fails; negative: none does
-
-// Passes everything on, until it is told to fail.
-class FailingAllocator final : public Allocator {
- public:
-  explicit FailingAllocator(std::unique_ptr<Allocator> upstream) : upstream_(std::move(upstream)) {}
-
-  std::string_view name() const override { return "failing"; }
-  Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override {
-    if (allocations_left == 0) return {StatusCode::kOutOfMemory, "the test wants this allocation to fail"};
-    if (allocations_left > 0) --allocations_left;
-    return upstream_->allocate(bytes, alignment, stream, out);
-  }
-  void deallocate(const Block& block, const Stream& stream) noexcept override { upstream_->deallocate(block, stream); }
-  MemoryStats stats() const override { return upstream_->stats(); }
-  void reset_peak_stats() noexcept override { upstream_->reset_peak_stats(); }
-
- private:
-  std::unique_ptr<Allocator> upstream_;
-};
+using fakes::allocations_left;
+using fakes::FailingAllocator;
 
 class OutOfMemory : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    set_allocator(Device(kCPU), std::make_unique<FailingAllocator>(make_strategy("caching", Device(kCPU))));
-  }
+  static void SetUpTestSuite() { set_allocator(Device(kCPU), std::make_unique<FailingAllocator>()); }
 };
 
 // Lets each allocation of `action` fail in turn, and calls `expect_unchanged` after each failure, until it passes.
