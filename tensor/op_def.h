@@ -151,8 +151,8 @@ struct OpDef {
   int8_t inputs = 1;   // or kVariadic
   int8_t outputs = 1;  // or kVariadic
   int8_t by_products = 0;
-  uint8_t optional_inputs = 0;  // bit mask of inputs that may be undefined
-  std::string_view kernel;      // the kernel's name when it is another operator's; empty: `name`
+  uint8_t optional_inputs = 0;   // bit mask of inputs that may be undefined
+  std::string_view kernel = {};  // the kernel's name when it is another operator's; empty: `name`
 
   // --- dtypes
   // Which inputs are cast to the compute dtype (bit mask); the others keep theirs (conditions, indices).
@@ -170,7 +170,7 @@ struct OpDef {
   uint32_t (*reduced_dims)(const OpCall&) = nullptr;
 
   // --- attributes
-  AttrsType attrs;
+  AttrsType attrs = {};
 
   // --- random numbers
   // How many 32-bit draws the call takes from the generator.
@@ -194,7 +194,7 @@ struct OpDef {
   void (*composite)(const OpCall& call, std::span<Tensor> outputs) = nullptr;
 
   // --- reference: the scalar definition in double precision that kernels are checked against.
-  Reference reference;
+  Reference reference = {};
 };
 
 // How a call was resolved for a device.
