@@ -238,7 +238,7 @@ void multiply_direct(const Gemm& g) {
 
 // Elements of a panel on the stack.
 template <typename T>
-inline constexpr int64_t kStackPanel = 8192 / sizeof(T);
+inline constexpr int64_t kStackPanel = 32768 / sizeof(T);
 
 // One panel at a time is packed on the stack; k * Tiling::kWidth must fit into it.
 template <typename T>
@@ -303,7 +303,7 @@ size_t gemm_workspace(int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (kHasTiles<T>) {
     constexpr int64_t kWidth = Tiling<T>::kWidth;
-    if (is_small_product(m, n, k) && (b_column == 1 || k * kWidth <= kStackPanel<T>)) return 0;
+    if (is_small_product(m, n, k, b_column != 1) && (b_column == 1 || k * kWidth <= kStackPanel<T>)) return 0;
     const int64_t width = (std::min(n, kPackWidth) + kWidth - 1) / kWidth * kWidth;
     return static_cast<size_t>(width * std::min(k, kPackDepth)) * sizeof(T);
   }
@@ -315,7 +315,7 @@ template <typename T>
 HWY_INLINE void multiply_matrices(const Gemm& g, void* workspace) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (kHasTiles<T>) {
-    if (is_small_product(g.m, g.n, g.k)) {
+    if (is_small_product(g.m, g.n, g.k, g.b_column != 1)) {
       if (g.b_column == 1) return multiply_direct<T>(g);
       if (g.k * Tiling<T>::kWidth <= kStackPanel<T>) return multiply_by_panel<T>(g);
     }

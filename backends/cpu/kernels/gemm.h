@@ -23,9 +23,11 @@ struct Gemm {
 inline constexpr int64_t kPackDepth = 256;
 inline constexpr int64_t kPackWidth = 1024;
 
-// Products up to here run on one thread, without packing b where its rows are contiguous. Measured: oneDNN takes over
-// for float32 beyond it.
-constexpr bool is_small_product(int64_t m, int64_t n, int64_t k) { return m * n * k <= 32768; }
+// Products up to here run on one thread, and without packing b where its rows are contiguous. Measured for float32:
+// oneDNN is no faster below, but for few rows of a against a b that must be packed.
+constexpr bool is_small_product(int64_t m, int64_t n, int64_t k, bool packs) {
+  return m * n * k <= (packs && m < 16 ? 32768 : 262144);
+}
 
 }  // namespace vellum::cpu
 

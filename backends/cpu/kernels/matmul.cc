@@ -23,7 +23,8 @@ template <typename T>
 void run_own(const Product& p, void* workspace) {
   const Gemm& g = p.first;
   if (p.batch == 1) return multiply_matrices<T>(g, workspace);
-  const bool splits = is_small_product(g.m, g.n, g.k) && gemm_workspace<T>(g.m, g.n, g.k, g.b_row, g.b_column) == 0;
+  const bool splits =
+      is_small_product(g.m, g.n, g.k, g.b_column != 1) && gemm_workspace<T>(g.m, g.n, g.k, g.b_row, g.b_column) == 0;
   const int64_t grain = splits ? std::max<int64_t>(1, 65536 / std::max<int64_t>(1, g.m * g.n * g.k)) : p.batch;
   parallel_for(0, p.batch, grain, [&](int64_t first, int64_t last) HWY_ATTR {
     for (int64_t i = first; i < last; ++i) multiply_matrices<T>(p.at(i, sizeof(T)), workspace);
@@ -47,7 +48,7 @@ Status run_own_product(const KernelContext& context) noexcept {
 template <DType kType, MakeProduct kMake>
 Status plan_onednn(KernelContext& context) noexcept {
   const Gemm g = kMake(context).first;
-  const bool own = is_small_product(g.m, g.n, g.k) || g.m == 0 || g.n == 0 || g.k == 0;
+  const bool own = is_small_product(g.m, g.n, g.k, g.b_column != 1) || g.m == 0 || g.n == 0 || g.k == 0;
   context.plan_state[0] = own ? 0 : reinterpret_cast<uint64_t>(find_onednn_product(kType, g));
   return ok_status();
 }
