@@ -10,23 +10,20 @@
 namespace vellum {
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;  // bytes
+constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;  // bytes
 
 int device_count() noexcept { return 1; }
 
 Status allocate(int, size_t bytes, size_t alignment, void** out) noexcept {
   if (bytes > PTRDIFF_MAX - kHugePage) return {StatusCode::kOutOfMemory, "more bytes than the address space has"};
   const bool huge = bytes >= kHugePage;
-  alignment = std::max(alignment, huge ? kHugePage : size_t{64});
-  const size_t rounded = (std::max(bytes, size_t{1}) + alignment - 1) / alignment * alignment;
-  // The whole last huge page is asked for only where the block does not end far short of it.
-  const size_t size = huge ? (bytes + 4095) / 4096 * 4096 : rounded;
-  if (posix_memalign(out, alignment, size) != 0) {
+  if (posix_memalign(out, huge ? std::max(alignment, kHugePage) : alignment, std::max(bytes, size_t{1})) != 0) {
     *out = nullptr;
     return {StatusCode::kOutOfMemory, "the host has no more memory"};
   }
 #ifdef MADV_HUGEPAGE
-  if (huge) madvise(*out, size, MADV_HUGEPAGE);  // a hint: failure costs page faults, not correctness
+  // A hint: its failure costs page faults, not correctness. The last, partial page may be shared with other blocks.
+  if (huge) madvise(*out, bytes / kPage * kPage, MADV_HUGEPAGE);
 #endif
   return ok_status();
 }
