@@ -51,28 +51,9 @@ std::vector<Sample> as_strided_samples(Device) {
           of({6}, AsStridedAttrs{{}, {}, 5, {1}, 0}, true), of({6}, AsStridedAttrs{{2, 2}, {0, 3}, 0, {1}, 0}, true)};
 }
 
-std::vector<Sample> complex_samples(Device) {
-  return {{.operands = {{{3, 4}}}}, {.operands = {{{}}}}, {.operands = {{{0}}}}, {.operands = {{{2, 3, 5}}}}};
-}
-
-std::vector<Sample> view_as_complex_samples(Device) {
-  return {{.operands = {{{3, 2}}}, .contiguous_only = true},
-          {.operands = {{{2}}}, .contiguous_only = true},
-          {.operands = {{{0, 2}}}, .contiguous_only = true}};
-}
-
 const RegisterSamples kRegistered{
-    {"select", select_samples},
-    {"slice", slice_samples},
-    {"permute", permute_samples},
-    {"view", view_samples},
-    {"expand", expand_samples},
-    {"split", split_samples},
-    {"as_strided", as_strided_samples},
-    {"real", complex_samples},
-    {"imag", complex_samples},
-    {"view_as_real", complex_samples},
-    {"view_as_complex", view_as_complex_samples},
+    {"select", select_samples}, {"slice", slice_samples}, {"permute", permute_samples},       {"view", view_samples},
+    {"expand", expand_samples}, {"split", split_samples}, {"as_strided", as_strided_samples},
 };
 
 }  // namespace
