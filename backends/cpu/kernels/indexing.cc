@@ -120,7 +120,7 @@ Status run_gather_backward(const KernelContext& context) noexcept {
   const TensorArg &g = context.inputs[0], &out = context.outputs[0];
   const IndexRows rows(context.inputs[1], attrs.shape.data(), attrs.shape.size(), attrs.dim);
   if (!rows.all_valid()) return kBadIndex;
-  std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
+  if (out.numel > 0) std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
   const T* from = g.as<const T>();
   T* to = out.as<T>();
   const int64_t group = rows.independent_rows();
@@ -170,7 +170,7 @@ template <typename T>
 Status run_as_strided_backward(const KernelContext& context) noexcept {
   const auto& attrs = context.attributes<AsStridedBackwardAttrs>();
   const TensorArg &g = context.inputs[0], &out = context.outputs[0];
-  std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
+  if (out.numel > 0) std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
   const T* from = g.as<const T>();
   T* to = out.as<T>();
   const int rank = attrs.size.size();
