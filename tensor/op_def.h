@@ -198,7 +198,7 @@ struct OpDef {
 };
 
 // How a call was resolved for a device.
-enum class Provenance : uint8_t { kUnresolved, kNative, kComposite, kHostFallback, kShapeOnly, kNone };
+enum class Provenance : uint8_t { kNative, kComposite, kHostFallback, kShapeOnly, kNone };
 
 std::string_view provenance_name(Provenance p);
 
@@ -264,9 +264,21 @@ DTypes compare(const OpCall&);                    // promote; bool out
 DTypes same(const OpCall&);                       // dtype of input 0
 }  // namespace dtype_rules
 
+// --- Shape rules for definitions.
+namespace shape_rules {
+void same(Inference&);   // one output with the shape of input 0
+void equal(Inference&);  // the same, and every input must have that shape
+// Throws ShapeError unless input 0, a cotangent, has the shape that the other operands and attributes imply.
+void check_cotangent(const OpCall&, const Dims& expected);
+}  // namespace shape_rules
+
 // PyTorch's result type of operands: tensors of rank > 0 before scalars before C++ numbers, a later group counts
 // only if its category is higher.
 DType result_type(Inputs inputs);
+
+// Throws DTypeError naming `op` when a tensor of that dtype cannot hold the number: a complex one in a real tensor, one
+// beyond the range of an integer.
+void check_fits(std::string_view op, const Scalar& value, DType dtype);
 
 // A 0-dimensional tensor that promotes like a C++ number beside `like`, with the dtype that the result will have.
 Tensor wrap_number(const Scalar& value, const Tensor& like);

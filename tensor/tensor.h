@@ -74,7 +74,9 @@ class TensorIndex {
 
 struct BackwardOptions {
   std::optional<bool> retain_graph = {};  // default: as create_graph
-  bool create_graph = false;              // record the backward pass itself, for higher derivatives
+  // Records the backward pass itself, for higher derivatives. The gradients in .grad then have a history that leads
+  // back to their leaves: a cycle that keeps the whole graph alive until set_grad({}) or zero_grad(). grad() has none.
+  bool create_graph = false;
 };
 
 // A handle to (storage, shape, strides, offset, dtype, autograd state). Copying a handle shares the tensor. A default
@@ -160,7 +162,7 @@ class Tensor {
   Tensor select(int64_t dim, int64_t index) const;
   Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> stop = {},
                int64_t step = 1) const;
-  Tensor narrow(int64_t dim, int64_t start, int64_t length) const { return slice(dim, start, start + length); }
+  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;  // start may count from the end
   Tensor transpose(int64_t dim0, int64_t dim1) const;
   Tensor t() const;  // of a matrix; rank 0 and 1 as they are
   Tensor permute(const Dims& dims) const;

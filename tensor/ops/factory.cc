@@ -32,9 +32,9 @@ Tensor empty(const Dims& shape, const TensorOptions& options) {
 }
 
 Tensor full(const Dims& shape, const Scalar& value, const TensorOptions& options) {
-  Tensor t = fresh(shape, dtype_or(options, value.dtype()), options);
-  if (value.kind() == Scalar::Kind::kComplex && !t.is_complex())
-    throw_error<DTypeError>("full: a complex value does not fit a tensor of ", t.dtype());
+  const DType dtype = dtype_or(options, value.dtype());
+  check_fits("full", value, dtype);
+  Tensor t = fresh(shape, dtype, options);
   internal::fill_fresh(t, value);
   return finish(std::move(t), options);
 }
@@ -57,9 +57,10 @@ Tensor ones_like(const Tensor& x) { return ones(x.shape(), {x.dtype(), x.device(
 
 Tensor arange(int64_t end, const TensorOptions& options) {
   if (end < 0) throw_error<InvalidArgumentError>("arange: the end must be 0 or more, it is ", end);
-  std::vector<int64_t> values(static_cast<size_t>(end));
-  for (int64_t i = 0; i < end; ++i) values[i] = i;
-  return tensor(values, options);
+  const Tensor values = empty({end}, TensorOptions(kInt64, Device(kCPU)));
+  int64_t* value = static_cast<int64_t*>(values.impl().data);
+  for (int64_t i = 0; i < end; ++i) value[i] = i;
+  return finish(values.to(options.device.value_or(current_device()), dtype_or(options, kInt64)), options);
 }
 
 template <typename T>
@@ -90,19 +91,37 @@ template Tensor tensor(std::span<const complex128>, const Dims&, const TensorOpt
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
   const DType dtype = dtype_or(options, value.dtype());
   const Device device = options.device.value_or(current_device());
-  if (device.type != kCPU) return full({}, value, TensorOptions(dtype, device));
-  Tensor t = internal::make_contiguous({}, dtype, device);
+  check_fits("scalar_tensor", value, dtype);
+  if (device.type != kCPU) {
+    TensorOptions there = options;
+    there.dtype = dtype;
+    return full({}, value, there);
+  }
+  return finish(internal::make_number(value, dtype), options);
+}
+
+namespace internal {
+
+Tensor make_number(const Scalar& value, DType dtype) {
+  Tensor t = make_contiguous({}, dtype, Device(kCPU));
   visit_dtype(dtype, [&](auto tag) {
     using T = decltype(tag);
     *static_cast<T*>(t.impl().data) = value.to<T>();
   });
-  return finish(std::move(t), options);
+  return t;
 }
+
+}  // namespace internal
 
 Tensor from_blob(void* data, const Dims& shape, const TensorOptions& options, void (*deleter)(void*), void* context) {
   const DType dtype = dtype_or(options, kFloat32);
-  const int64_t bytes = numel_of(shape) * static_cast<int64_t>(dtype_size(dtype));
+  int64_t bytes;
+  if (__builtin_mul_overflow(numel_of(shape), static_cast<int64_t>(dtype_size(dtype)), &bytes))
+    throw_error<ShapeError>("from_blob: shape ", shape, " of ", dtype, " needs more bytes than 63 bits can count");
   if (!data && bytes > 0) throw_error<InvalidArgumentError>("from_blob: the data pointer is null, shape ", shape);
+  if (options.requires_grad && !is_differentiable(dtype))
+    throw_error<AutogradError>("from_blob: only floating and complex tensors can require gradients, this is ", dtype);
+  device_api(options.device.value_or(Device(kCPU)).type);  // throws when there is no such backend
   Storage* storage = Storage::borrow(data, bytes, options.device.value_or(Device(kCPU)), deleter, context);
   const Dims strides = contiguous_strides(shape);
   Tensor t = internal::make_alias(storage, std::span(shape.data(), shape.size()),

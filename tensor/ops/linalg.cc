@@ -15,6 +15,8 @@ void infer_matmul(Inference& call) {
   Dims shape = call.input(0).shape();
   const Dims b = call.input(1).shape();
   const int r = shape.size();
+  if (r < 2 || b.size() != r || batch_of(shape) != batch_of(b))
+    throw_error<ShapeError>("matmul: ", shape, " x ", b, " are not matrices with one batch; use matmul()");
   if (shape[r - 1] != b[r - 2])
     throw_error<ShapeError>("matmul: inner dimensions differ: ", shape, " x ", b, " (", shape[r - 1], " != ", b[r - 2],
                             ")");

@@ -49,7 +49,8 @@ Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}
   return tensor(std::span<const T>(values.begin(), values.size()), {static_cast<int64_t>(values.size())}, options);
 }
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
-// Borrows host memory, which must stay valid as long as any tensor refers to it; `deleter(context)` then runs.
+// Borrows host memory, which must stay valid as long as any tensor refers to it; `deleter(context)` then runs. When an
+// error is thrown the memory stays with the caller and the deleter does not run.
 Tensor from_blob(void* data, const Dims& shape, const TensorOptions& options, void (*deleter)(void*) = nullptr,
                  void* context = nullptr);
 

@@ -227,14 +227,7 @@ ViewGeometry as_strided_geometry(const Dims&, const void* attrs) {
 void infer_as_strided(Inference& call) {
   const auto& a = call.attributes<AsStridedAttrs>();
   const Tensor& x = call.input(0);
-  const int64_t available = x.impl().storage->bytes() / x.element_size();
-  bool negative = a.offset < 0;
-  for (const int64_t s : a.stride) negative |= s < 0;
-  if (a.size.size() != a.stride.size() || negative ||
-      (numel_of(a.size) > 0 && a.offset + reach(a.size, a.stride) > available))
-    throw_error<ShapeError>("as_strided: size ", a.size, ", stride ", a.stride, " and offset ", a.offset,
-                            " do not lie in a storage of ", available,
-                            " elements; strides and offset are 0 or more, one stride a size");
+  check_geometry(call.op.name, {a.size, a.stride, a.offset}, x.impl().storage->bytes() / x.element_size());
   call.add_view(a.size, a.stride, a.offset);
 }
 
@@ -266,7 +259,20 @@ Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<in
   const int64_t n = size(d);
   const auto clamp = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
   const int64_t first = clamp(start.value_or(0));
-  const SliceAttrs attrs{d, first, std::max(first, clamp(stop.value_or(n))), step};
+  // A step beyond the size picks one element, as the size does.
+  const SliceAttrs attrs{d, first, std::max(first, clamp(stop.value_or(n))), std::min(step, std::max<int64_t>(n, 1))};
+  return call(slice_slot, {this}, &attrs);
+}
+
+Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const {
+  if (this->dim() == 0) throw_error<IndexError>("narrow: a tensor of rank 0 cannot be narrowed");
+  const int d = wrap_dim("narrow", dim, this->dim());
+  const int64_t n = size(d);
+  const int64_t first = start < 0 ? start + n : start;
+  if (start < -n || first > n || length < 0 || length > n - first)
+    throw_error<IndexError>("narrow: start ", start, " and length ", length, " do not lie in dimension ", d,
+                            " of shape ", shape());
+  const SliceAttrs attrs{d, first, first + length, 1};
   return call(slice_slot, {this}, &attrs);
 }
 
