@@ -67,6 +67,8 @@ OpNode* OpNode::make(OpSlot& slot, Inputs inputs, const void* attrs, std::span<c
   }
   for (const Tensor& t : outputs) dims += static_cast<size_t>(t.dim());
   const Saves saves = saves_union(def, inputs.size(), attrs, needs);
+  if (__builtin_popcount(saves.bits) > kMaxSaved)
+    throw_error<InvalidArgumentError>(def.name, ": its definition saves more than ", kMaxSaved, " tensors");
   const Layout at(inputs.size(), inputs.size() + outputs.size(), dims,
                   static_cast<size_t>(__builtin_popcount(saves.bits)), def.attrs.size);
   char* memory = static_cast<char*>(internal::pool_allocate(at.total));
@@ -237,7 +239,7 @@ class NodeVjp final : public Vjp {
 
   const OpNode& node_;
   Node* history_;  // of the outputs
-  mutable std::array<Tensor, 8> unpacked_;
+  mutable std::array<Tensor, kMaxSaved> unpacked_;
 };
 
 // Sums over what was broadcast and returns to the input's dtype and device.

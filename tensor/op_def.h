@@ -19,7 +19,8 @@ namespace vellum {
 // The inputs of a call, borrowed. An undefined tensor is an optional input that was left out.
 using Inputs = std::span<const Tensor* const>;
 
-inline constexpr int kMaxInputs = 6;     // of an operator that names its inputs
+inline constexpr int kMaxInputs = 8;     // of an operator that names its inputs
+inline constexpr int kMaxSaved = 12;     // tensors that one call keeps for its gradients
 inline constexpr int8_t kVariadic = -1;  // cat's inputs, split's outputs
 
 // What a gradient reads, as a bit mask over inputs, outputs and by-products.
