@@ -99,6 +99,7 @@ bool needs_detour(const OpDef& def, const Tensor& out, const OutputSpec& spec, I
   for (size_t i = def.overwrites ? 1 : 0; i < inputs.size(); ++i) {
     const TensorImpl* impl = inputs[i]->impl_or_null();
     if (!impl || impl->storage != out.impl().storage) continue;
+    if (i == 0 && def.may_update_self && is_same_window(*impl, out.impl())) continue;
     if (def.kind != OpKind::kElementwise || !is_same_window(*impl, out.impl())) return true;
   }
   return false;

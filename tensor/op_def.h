@@ -191,6 +191,9 @@ struct OpDef {
   // Input 0 is overwritten and its old values are not read (copy_, fill_): there is an in-place form only.
   bool overwrites = false;
 
+  // The kernel of a general operator may be given input 0's memory as output 0, and then changes it where it lies.
+  bool may_update_self = false;
+
   // --- composite
   void (*composite)(const OpCall& call, std::span<Tensor> outputs) = nullptr;
 

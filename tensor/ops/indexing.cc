@@ -235,15 +235,6 @@ Tensor gather_backward(const Tensor& grad, const Tensor& index, int64_t dim, con
   return call(gather_backward_slot, {&grad, &index}, &attrs);
 }
 
-Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
-  if (index.dim() != 1) throw_error<ShapeError>("index_select: the index must have rank 1, it is ", index.shape());
-  const int d = wrap_dim("index_select", dim, x.dim());
-  if (x.dim() == 0) throw_error<IndexError>("index_select: a tensor of rank 0 cannot be indexed");
-  Dims lined = Dims::filled(x.dim(), 1), shape = x.shape();
-  lined[d] = shape[d] = index.numel();
-  return gather(x, d, index.reshape(lined).expand(shape));
-}
-
 Tensor as_strided_backward(const Tensor& grad, const AsStridedBackwardAttrs& geometry) {
   return call(as_strided_backward_slot, {&grad}, &geometry);
 }
