@@ -2,7 +2,8 @@
 """Makes cases for //tools:replay from PyTorch's own operator database.
 
   tools/replay_generate.py OUT                       every case, one file each, as OUT/<operator>/<dtype>_<n>.safetensors
-  tools/replay_generate.py --select=3000000 OUT      a fair selection of at most so many bytes, one bundle per operator
+  tools/replay_generate.py --select=3000000 OUT      a fair selection of at most so many bytes, one bundle per operator;
+                                                     that of tests/replay/cases is made so
 
 The same PyTorch makes the same cases: every sample has a seed of its own. Needs Debian's python3-torch and no more.
 How a case is written stands in tools/replay/case.h.
@@ -223,13 +224,17 @@ def reseed(*what):
   numpy.random.seed(seed)
 
 
-def cases_of(op, dtype, skipped):
-  """All cases of an operator and a dtype; counts in `skipped`, by reason, the samples that give none."""
+def cases_of(op, dtype, small, skipped):
+  """All cases of an operator and a dtype; counts in `skipped`, by reason, the samples that give none.
+
+  With `small`, the database makes smaller tensors where it knows how to.
+  """
   label = (op.name, op.variant_test_name, dtype)
   reseed(*label)
   differentiable = op.supports_autograd and dtype in op.supported_backward_dtypes('cpu')
   seen = set()
-  for index, sample in enumerate(op.sample_inputs('cpu', dtype, requires_grad=differentiable)):
+  options = {'small_inputs_only': True} if small else {}
+  for index, sample in enumerate(op.sample_inputs('cpu', dtype, requires_grad=differentiable, **options)):
     state = random.getstate(), torch.get_rng_state()
     reseed(*label, index)
     try:
@@ -277,17 +282,32 @@ def alternate(lists):
     queues = [q for q in queues if q]
 
 
+def grouped(cases, key):
+  groups = collections.OrderedDict()
+  for case in cases:
+    groups.setdefault(key(case), []).append(case)
+  return groups.values()
+
+
 def preferred(cases):
-  """An order of cases in which any beginning is a fair choice: every form of a call, small tensors first."""
-  forms = collections.OrderedDict()
-  for case in sorted(cases, key=lambda c: ('empty' in c.form(), c.bytes)):
-    forms.setdefault(case.form(), []).append(case)
-  return list(alternate(forms.values()))
+  """An order of cases in which any beginning is a fair choice: every set of arguments in turn, in each of these every
+  form in turn, the next set starting with the next form; plain calls and small tensors first."""
+  def rank(case):
+    arguments = len(case.description['args']) + len(case.description['kwargs'])
+    return 'empty' in case.form(), arguments, case.bytes
+  def arguments(case):
+    return re.sub(r'tensor\d( empty)?', 'tensor', case.form())
+  turns = []
+  for i, own in enumerate(grouped(sorted(cases, key=rank), arguments)):
+    forms = list(grouped(own, Case.form))
+    first = i % len(forms)
+    turns.append(list(alternate(forms[first:] + forms[:first])))
+  return list(alternate(turns))
 
 
 def size_of(case):
   """About what a case adds to a bundle, in bytes."""
-  return case.bytes + 90 * len(case.tensors) + len(json.dumps(case.description)) + 20
+  return case.bytes + 75 * len(case.tensors) + len(json.dumps(case.description)) + 20
 
 
 def select(groups, budget):
@@ -327,7 +347,7 @@ def main():
     for name in arguments.dtypes.split(','):
       dtype = getattr(torch, name)
       if dtype in op.supported_dtypes('cpu'):
-        groups[label_of(op), name] = list(cases_of(op, dtype, skipped))
+        groups[label_of(op), name] = list(cases_of(op, dtype, bool(arguments.select), skipped))
   os.makedirs(arguments.out, exist_ok=True)
   if arguments.select:
     groups = select(groups, arguments.select)

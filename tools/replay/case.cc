@@ -118,6 +118,13 @@ DType Case::dtype() const {
   return tensors.at("out.0").dtype();
 }
 
+std::vector<Dims> Case::operand_shapes() const {
+  std::vector<Dims> shapes;
+  for (const auto& [name, tensor] : tensors)
+    if (name.find('.') == name.npos) shapes.push_back(tensor.shape());
+  return shapes;
+}
+
 Tensor Case::numbered(const char* prefix, size_t i) const {
   const auto found = tensors.find(str_cat(prefix, ".", i));
   return found == tensors.end() ? Tensor() : found->second;

@@ -34,6 +34,8 @@ struct Case {
   std::string label() const { return variant.empty() ? op : op + "." + variant; }
   // The operand's whose dtype the case is about: the first one's, without operands the first result's.
   DType dtype() const;
+  // The shapes of the operands, in the order of their names.
+  std::vector<Dims> operand_shapes() const;
   // Tensor `prefix.i`, or undefined.
   Tensor numbered(const char* prefix, size_t i) const;
 };

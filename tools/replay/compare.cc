@@ -57,9 +57,8 @@ Dims position_of(int64_t flat, const Dims& shape) {
 
 // Reads through the strides, so that no kernel under test takes part.
 template <typename T>
-std::string first_difference(const Tensor& actual, const Tensor& expected) {
+std::string first_difference(const Tensor& actual, const Tensor& expected, Tolerance t) {
   const Dims shape = expected.shape(), own = actual.strides(), theirs = expected.strides();
-  const Tolerance t = tolerance(expected.dtype());
   const T* got = static_cast<const T*>(actual.impl().data);
   const T* wanted = static_cast<const T*>(expected.impl().data);
   for (int64_t i = 0; i < expected.numel(); ++i) {
@@ -86,12 +85,13 @@ Tolerance tolerance(DType dtype) {
   }
 }
 
-std::string difference(const Tensor& actual, const Tensor& expected) {
+std::string difference(const Tensor& actual, const Tensor& expected, const Tolerance* wider) {
   if (!actual.defined()) return "undefined";
   if (actual.dtype() != expected.dtype()) return str_cat("dtype ", actual.dtype(), ", expected ", expected.dtype());
   if (actual.shape() != expected.shape()) return str_cat("shape ", actual.shape(), ", expected ", expected.shape());
   const Tensor host = actual.detach().cpu();
-  return visit_dtype(expected.dtype(), [&](auto tag) { return first_difference<decltype(tag)>(host, expected); });
+  const Tolerance t = wider ? *wider : tolerance(expected.dtype());
+  return visit_dtype(expected.dtype(), [&](auto tag) { return first_difference<decltype(tag)>(host, expected, t); });
 }
 
 }  // namespace vellum::replay

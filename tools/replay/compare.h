@@ -15,8 +15,8 @@ struct Tolerance {
 Tolerance tolerance(DType dtype);
 
 // Empty when dtype, shape and values agree, else the first difference: "element [0, 2] is 3.5, expected 3.25". NaN
-// equals NaN. `expected` is on the host.
-std::string difference(const Tensor& actual, const Tensor& expected);
+// equals NaN. `expected` is on the host. `wider` stands in for the dtype's tolerance, integers aside.
+std::string difference(const Tensor& actual, const Tensor& expected, const Tolerance* wider = nullptr);
 
 }  // namespace vellum::replay
 

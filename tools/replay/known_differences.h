@@ -1,23 +1,30 @@
 #ifndef VELLUM_TOOLS_REPLAY_KNOWN_DIFFERENCES_H_
 #define VELLUM_TOOLS_REPLAY_KNOWN_DIFFERENCES_H_
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "vellum/tools/replay/case.h"
+#include "vellum/tools/replay/compare.h"
 
 namespace vellum::replay {
 
-// Cases whose results differ from PyTorch's for a reason. An empty field stands for any.
+// Cases whose results differ from PyTorch's for a reason. What is left out stands for any.
 struct KnownDifference {
   std::string op, variant, dtype, device;
+  std::optional<std::vector<Dims>> shapes;  // of the case's operands, in the order of their names
   std::string reason;
+  // How far they may differ; without it, in any way.
+  std::optional<Tolerance> tolerance;
   // False where only the whole database shows it: a selection of cases may then pass.
   bool selected = true;
 };
 
-// Reads a JSON array of {"op": ..., "variant": ..., "dtype": ..., "device": ..., "reason": ..., "selected": ...} with
-// `op` and `reason` always there. Throws IoError when the file is not like that.
+// Reads a JSON array of objects with the keys `op` and `reason` and, if need be, `variant`, `dtype`, `device`, `shapes`
+// ([[3], [3]]), `tolerance` ([relative, absolute]) and `selected`. Several names in `op` or `dtype` stand for as many
+// entries. Throws IoError when the file is not like that.
 std::vector<KnownDifference> read_known_differences(const std::string& path);
 
 // Which of them were met: holds each case that differs or passes against the list.
@@ -26,10 +33,10 @@ class KnownDifferences {
   KnownDifferences() = default;
   KnownDifferences(std::vector<KnownDifference> list, Device device);
 
-  // The reason why this case may differ, or null. `differs` says whether it does.
-  const std::string* judge(const Case& c, bool differs);
-  // Entries that cases were held against, none of which differed; and, if `complete`, those that no case met.
-  std::vector<std::string> stale(bool complete) const;
+  // The entry that this case differs by, or null. `differs` tells, for a tolerance or for none, whether it does.
+  const KnownDifference* judge(const Case& c, const std::function<bool(const Tolerance*)>& differs);
+  // What to take out of the list after the selected cases were held against it: entries of which no case differed.
+  std::vector<std::string> stale() const;
 
  private:
   struct Entry {

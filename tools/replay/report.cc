@@ -38,7 +38,8 @@ void Report::add(const std::string& label, const std::string& case_name, const O
       ++tally.reasons[outcome.why];
       return;
     case Verdict::kFailed:
-      if (tally.failed++ == 0) tally.first_failure = case_name + ": " + outcome.why;
+      ++tally.failed;
+      tally.failures.push_back(case_name + ": " + outcome.why);
   }
 }
 
@@ -66,7 +67,10 @@ std::string Report::table(bool verbose) const {
   for (const auto& [label, tally] : tallies_) {
     out << label << std::string(width + 2 - label.size(), ' ') << percent(tally.passed, tally.all()) << "  "
         << counts(tally) << "\n";
-    if (tally.failed) out << "    first difference: " << tally.first_failure << "\n";
+    for (const std::string& failure : tally.failures) {
+      out << "    failed: " << failure << "\n";
+      if (!verbose) break;
+    }
     list_reasons(out, "known to differ", tally.known_differences);
     if (verbose) list_reasons(out, "unsupported", tally.reasons);
   }

@@ -13,7 +13,7 @@ namespace vellum::replay {
 // What came of the cases of one operator.
 struct Tally {
   int64_t passed = 0, failed = 0, unsupported = 0, known = 0;
-  std::string first_failure;                         // names the case
+  std::vector<std::string> failures;                 // each names its case and the first difference
   std::map<std::string, int64_t> reasons;            // why cases are unsupported, with how many
   std::map<std::string, int64_t> known_differences;  // reasons, with how many
 
@@ -29,7 +29,8 @@ class Report {
 
   const std::map<std::string, Tally>& tallies() const { return tallies_; }
   Tally total() const;
-  // A line for each operator; below it the first difference, and with `verbose` what is unsupported and why.
+  // A line for each operator; below it the first difference, or with `verbose` those of all cases and what is
+  // unsupported and why.
   std::string table(bool verbose) const;
   // "12 passed, 0 failed, 3 skipped"
   std::string last_line() const;

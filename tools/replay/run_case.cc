@@ -26,15 +26,16 @@ std::vector<Tensor> call(Args& args) {
   }
 }
 
-std::string compare_results(const std::vector<Tensor>& results, const std::vector<Tensor>& expected) {
+std::string compare_results(const std::vector<Tensor>& results, const std::vector<Tensor>& expected,
+                            const Tolerance* wider) {
   if (results.size() != expected.size()) return str_cat(results.size(), " results, expected ", expected.size());
   for (size_t i = 0; i < results.size(); ++i)
-    if (const std::string wrong = difference(results[i], expected[i]); !wrong.empty())
+    if (const std::string wrong = difference(results[i], expected[i], wider); !wrong.empty())
       return str_cat("out.", i, ": ", wrong);
   return {};
 }
 
-std::string compare_gradients(const Args& args, const std::vector<Tensor>& results) {
+std::string compare_gradients(const Args& args, const std::vector<Tensor>& results, const Tolerance* wider) {
   const Case& c = args.source();
   std::vector<Tensor> roots, cotangents;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -46,24 +47,27 @@ std::string compare_gradients(const Args& args, const std::vector<Tensor>& resul
   }
   if (roots.empty()) return "grad is true, but the case has no cotangents";
   backward(roots, cotangents);
-  for (const auto& [name, leaf] : args.leaves())
-    if (const std::string wrong = difference(leaf.grad(), c.tensors.at("grad." + name)); !wrong.empty())
+  for (const auto& [name, leaf] : args.leaves()) {
+    // A gradient that the definition leaves undefined is zero.
+    const Tensor gradient = leaf.grad().defined() ? leaf.grad() : zeros_like(leaf);
+    if (const std::string wrong = difference(gradient, c.tensors.at("grad." + name), wider); !wrong.empty())
       return str_cat("grad.", name, ": ", wrong);
+  }
   return {};
 }
 
-std::string first_difference(const Case& c, Device device) {
+std::string first_difference(const Case& c, Device device, const Tolerance* wider) {
   Args args(c, device);
   const std::vector<Tensor> results = call(args);
-  const std::string wrong = compare_results(results, expected_results(c));
-  return wrong.empty() && c.grad ? compare_gradients(args, results) : wrong;
+  const std::string wrong = compare_results(results, expected_results(c), wider);
+  return wrong.empty() && c.grad ? compare_gradients(args, results, wider) : wrong;
 }
 
 }  // namespace
 
-Outcome run_case(const Case& c, Device device) {
+Outcome run_case(const Case& c, Device device, const Tolerance* wider) {
   try {
-    const std::string wrong = first_difference(c, device);
+    const std::string wrong = first_difference(c, device, wider);
     return {wrong.empty() ? Verdict::kPassed : Verdict::kFailed, wrong};
   } catch (const Unsupported& e) {
     return {Verdict::kUnsupported, e.what()};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "vellum/tools/replay/case.h"
+#include "vellum/tools/replay/compare.h"
 
 namespace vellum::replay {
 
@@ -16,8 +17,8 @@ struct Outcome {
 
 // Calls the operator on `device` and compares results, and gradients where the case has them, with PyTorch's.
 // Unsupported is a call that the library cannot express: no binding, a missing argument, form, dtype or kernel. Any
-// other exception is a failure. Does not throw.
-Outcome run_case(const Case& c, Device device);
+// other exception is a failure. `wider` stands in for the tolerance of every dtype. Does not throw.
+Outcome run_case(const Case& c, Device device, const Tolerance* wider = nullptr);
 
 }  // namespace vellum::replay
 
