@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <vector>
 
 #include "vellum/device/device_api.h"
@@ -49,6 +50,16 @@ void write(const TensorArg& arg, const RefTensor& values) {
                 from + static_cast<size_t>(i) * size, size);
 }
 
+struct Used {
+  std::mutex mutex;
+  std::set<std::string_view> names;
+};
+
+Used& used() {
+  static Used& instance = *new Used;
+  return instance;
+}
+
 // By-products, for which most references say nothing, follow the outputs.
 Status evaluate(const KernelContext& context) {
   std::vector<RefTensor> inputs;
@@ -63,6 +74,8 @@ Status evaluate(const KernelContext& context) {
       return {StatusCode::kInvalidArgument, "the reference gives another number of elements than the shape rule"};
     write(context.outputs[i], results[i]);
   }
+  std::lock_guard lock(used().mutex);
+  used().names.insert(context.op->name);
   return ok_status();
 }
 
@@ -94,6 +107,11 @@ DeviceType register_reference_backend() {
   static const std::vector<KernelEntry> entries = all_references();
   static const Backend backend{.name = "reference", .device = &kApi, .kernels = entries};
   return register_backend(backend);
+}
+
+std::set<std::string_view> references_used() {
+  std::lock_guard lock(used().mutex);
+  return used().names;
 }
 
 }  // namespace vellum::testing
