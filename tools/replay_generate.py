@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes cases for //tools:replay from PyTorch's own operator database.
 
-  tools/replay_generate.py OUT                       every case, one file each, as OUT/<operator>/<dtype>_<n>.safetensors
-  tools/replay_generate.py --select=3000000 OUT      a fair selection of at most so many bytes, one bundle per operator;
-                                                     that of tests/replay/cases is made so
+  tools/replay_generate.py OUT                  every case, one file each, as OUT/<operator>/<dtype>_<n>.safetensors
+  tools/replay_generate.py --select=BYTES OUT   a fair selection of at most so many, one bundle per operator; that of
+                                                tests/replay/cases was made with 3000000
 
 The same PyTorch makes the same cases: every sample has a seed of its own. Needs Debian's python3-torch and no more.
 How a case is written stands in tools/replay/case.h.
@@ -49,14 +49,14 @@ OPERATORS = {
     'pointwise':
         'abs neg sign sgn reciprocal square sqrt rsqrt exp expm1 log log1p log2 sin cos tanh sigmoid erf floor ceil '
         'round trunc clamp clamp_min clamp_max minimum maximum lerp addcmul addcdiv eq ne lt le gt ge logical_and '
-        'logical_or logical_xor logical_not isnan isinf isfinite add sub mul div true_divide pow rsub where '
-        '__radd__ __rsub__ __rmul__ __rdiv__ __rpow__ nn.functional.relu nn.functional.gelu nn.functional.silu '
-        'nn.functional.softplus nn.functional.leaky_relu nn.functional.elu',
+        'logical_or logical_xor logical_not isnan isinf isfinite add sub mul div true_divide fmod remainder pow rsub '
+        '__radd__ __rsub__ __rmul__ __rdiv__ __rmod__ __rpow__ where nn.functional.relu nn.functional.gelu '
+        'nn.functional.silu nn.functional.softplus nn.functional.leaky_relu nn.functional.elu',
     'complex':
         'conj conj_physical angle polar real imag complex view_as_real view_as_complex',
     'reduce':
-        'sum mean prod max min amax amin argmax argmin any all var std norm linalg.norm linalg.vector_norm logsumexp '
-        'cumsum softmax log_softmax sum_to_size',
+        'sum mean prod max min amax amin argmax argmin any all var std var_mean std_mean norm linalg.norm '
+        'linalg.vector_norm logsumexp cumsum softmax log_softmax sum_to_size',
     'loss':
         'nn.functional.nll_loss nn.functional.cross_entropy nn.functional.mse_loss nn.functional.l1_loss '
         'nn.functional.smooth_l1_loss nn.functional.binary_cross_entropy_with_logits',
@@ -64,7 +64,7 @@ OPERATORS = {
         'mm bmm addmm baddbmm matmul __rmatmul__ mv dot outer einsum nn.functional.linear',
     'indexing':
         'index_select gather scatter scatter_add index_add index_put masked_fill masked_select nonzero take_along_dim '
-        'topk sort nn.functional.embedding nn.functional.one_hot __getitem__ tril triu',
+        'topk sort argsort nn.functional.embedding nn.functional.one_hot __getitem__ tril triu',
     'shape':
         'cat stack split split_with_sizes chunk unbind repeat flip roll diagonal nn.functional.pad permute transpose t '
         'T view view_as reshape reshape_as expand expand_as broadcast_to flatten squeeze unsqueeze as_strided narrow '
@@ -173,7 +173,8 @@ class Encoder:
       return {'ellipsis': True}, value
     if isinstance(value, (list, tuple)):
       pairs = [self.encode(v) for v in value]
-      return {'list': [p[0] for p in pairs]}, type(value)(p[1] for p in pairs) if type(value) in (list, tuple) else value
+      rebuilt = [p[1] for p in pairs]
+      return {'list': [p[0] for p in pairs]}, rebuilt if isinstance(value, list) else tuple(rebuilt)
     raise Unsupported(type(value).__name__)
 
 

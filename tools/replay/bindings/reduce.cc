@@ -9,9 +9,9 @@ Function over_dims(Tensor (*f)(const Tensor&, const Dims&, bool)) {
 }
 
 const Bindings kBindings{
-    {"sum", over_dims(sum)},
-    {"mean", over_dims(mean)},
-    {"amax", over_dims(amax)},
+    {"sum", over_dims([](const Tensor& x, const Dims& dims, bool keepdim) { return sum(x, dims, keepdim); })},
+    {"mean", over_dims([](const Tensor& x, const Dims& dims, bool keepdim) { return mean(x, dims, keepdim); })},
+    {"amax", over_dims([](const Tensor& x, const Dims& dims, bool keepdim) { return amax(x, dims, keepdim); })},
     {"max",
      [](Args& a) -> Results {
        const Tensor input = a.tensor(0, "input");
