@@ -22,6 +22,7 @@
 #include "vellum/nn/optim/optimizer.h"
 #include "vellum/nn/optim/sgd.h"
 #include "vellum/nn/sequential.h"
+#include "vellum/nn/serialization/safetensors.h"
 #include "vellum/tensor/dtype.h"
 #include "vellum/tensor/generator.h"
 #include "vellum/tensor/ops/ops.h"

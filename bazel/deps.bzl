@@ -61,6 +61,14 @@ def machine_dependencies():
     )
     maybe(
         system_cc_repository,
+        "nlohmann_json",
+        target = "json",
+        pkg_config = ["nlohmann_json"],
+        headers = ["nlohmann"],
+        debian_package = "nlohmann-json3-dev",
+    )
+    maybe(
+        system_cc_repository,
         "zlib",
         target = "zlib",
         pkg_config = ["zlib"],

@@ -1,0 +1,3 @@
+#include "vellum/tests/replay/target.h"
+
+vellum::Device vellum::replay::target() { return Device(kCPU); }
