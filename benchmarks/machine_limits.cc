@@ -1,0 +1,190 @@
+// The most that this machine does, measured: machine_limits --threads=N copy:BYTES read:BYTES product ... prints for
+// each what a second holds, bytes moved or floating-point operations of float32. BYTES is all memory that is touched,
+// by all threads together; a copy reads one half of it and writes the other.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vellum/benchmarks/machine_limits.cc"
+// Keeps the order of these includes: the first repeats this source for each instruction set.
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace vellum::benchmarks {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Enough independent sums to hide the latency of a multiply-add; together with its operands they fit 16 registers.
+constexpr size_t kSums = 12;
+
+// `count` floats at `from`, a multiple of 4 vectors of 64 bytes.
+float read_all(const float* HWY_RESTRICT from, size_t count) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  for (size_t i = 0; i < count; i += 4 * lanes) {
+    s0 = hn::Add(s0, hn::Load(d, from + i));
+    s1 = hn::Add(s1, hn::Load(d, from + i + lanes));
+    s2 = hn::Add(s2, hn::Load(d, from + i + 2 * lanes));
+    s3 = hn::Add(s3, hn::Load(d, from + i + 3 * lanes));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
+// Writes past the caches.
+void stream_copy(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count) {
+  const hn::ScalableTag<float> d;
+  for (size_t i = 0; i < count; i += hn::Lanes(d)) hn::Stream(hn::Load(d, from + i), d, to + i);
+  hwy::FlushStream();
+}
+
+// Returns how many operations it has done.
+double multiply_add(size_t times, float factor, float* HWY_RESTRICT result) {
+  const hn::ScalableTag<float> d;
+  const auto a = hn::Set(d, factor), b = hn::Set(d, 1 - factor);
+  decltype(hn::Zero(d)) s[kSums];
+  for (size_t k = 0; k < kSums; ++k) s[k] = hn::Set(d, static_cast<float>(k));
+  for (size_t i = 0; i < times; ++i) {
+    for (size_t k = 0; k < kSums; ++k) s[k] = hn::MulAdd(s[k], a, b);
+  }
+  for (size_t k = 1; k < kSums; ++k) s[0] = hn::Add(s[0], s[k]);
+  *result = hn::GetLane(hn::SumOfLanes(d, s[0]));
+  return 2. * static_cast<double>(kSums * hn::Lanes(d) * times);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace vellum::benchmarks
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hwy/aligned_allocator.h"
+#include "vellum/benchmarks/work.h"
+
+namespace vellum::benchmarks {
+namespace {
+
+HWY_EXPORT(read_all);
+HWY_EXPORT(stream_copy);
+HWY_EXPORT(multiply_add);
+
+// Other programs only ever make a pass slower, so that the best of many comes closest to what the machine can do.
+constexpr int kPasses = 25;
+constexpr double kShortestPass = 2e-3;  // seconds
+
+double seconds_of(const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// `pass(times)` does its work on this thread so many times. What all threads do in a second, in units of one time.
+double best_rate(int threads, const std::function<void(int64_t times, int thread)>& pass) {
+  const auto all_threads = [&](int64_t times) {
+    return seconds_of([&] {
+#pragma omp parallel num_threads(threads)
+      pass(times, omp_get_thread_num());
+    });
+  };
+  int64_t times = 1;
+  while (all_threads(times) < kShortestPass) times *= 2;
+  double best = 0;
+  for (int i = 0; i < kPasses; ++i) best = std::max(best, threads * static_cast<double>(times) / all_threads(times));
+  return best;
+}
+
+using Floats = hwy::AlignedFreeUniquePtr<float[]>;
+
+// One array for each thread, with every page present.
+std::vector<Floats> arrays(int threads, size_t count) {
+  std::vector<Floats> all;
+  for (int i = 0; i < threads; ++i) {
+    all.push_back(hwy::AllocateAligned<float>(count));
+    std::fill_n(all.back().get(), count, 1.f);
+  }
+  return all;
+}
+
+// Rounded down to what read_all and the widest vectors take.
+size_t floats_per_thread(int64_t bytes, int threads) {
+  const size_t kStep = 4 * HWY_MAX_BYTES / sizeof(float);
+  return std::max<size_t>(static_cast<size_t>(bytes) / sizeof(float) / threads / kStep, 1) * kStep;
+}
+
+double read_rate(int64_t bytes, int threads) {
+  const size_t count = floats_per_thread(bytes, threads);
+  const std::vector<Floats> from = arrays(threads, count);
+  const double rate = best_rate(threads, [&](int64_t times, int thread) {
+    for (; times > 0; --times) keep(HWY_DYNAMIC_DISPATCH(read_all)(from[thread].get(), count));
+  });
+  return rate * static_cast<double>(count * sizeof(float));
+}
+
+double copy_rate(int64_t bytes, int threads) {
+  const size_t count = floats_per_thread(bytes / 2, threads);
+  const std::vector<Floats> from = arrays(threads, count), to = arrays(threads, count);
+  const double through_caches = best_rate(threads, [&](int64_t times, int thread) {
+    for (; times > 0; --times) {
+      std::memcpy(to[thread].get(), from[thread].get(), count * sizeof(float));
+      keep(to[thread][0]);
+    }
+  });
+  const double past_caches = best_rate(threads, [&](int64_t times, int thread) {
+    for (; times > 0; --times) HWY_DYNAMIC_DISPATCH(stream_copy)(from[thread].get(), to[thread].get(), count);
+  });
+  return std::max(through_caches, past_caches) * static_cast<double>(2 * count * sizeof(float));
+}
+
+double product_rate(int threads) {
+  constexpr size_t kBatch = 1000;
+  float unused;
+  const double per_batch = HWY_DYNAMIC_DISPATCH(multiply_add)(kBatch, 0.5f, &unused);
+  return per_batch * best_rate(threads, [&](int64_t times, int) {
+           float result;
+           HWY_DYNAMIC_DISPATCH(multiply_add)(kBatch * times, 0.5f, &result);
+           keep(result);
+         });
+}
+
+int main_of(int argc, char** argv) {
+  const auto operand = [](const std::string& text, const std::string& name) -> int64_t {
+    return text.rfind(name, 0) == 0 ? std::stoll(text.substr(name.size())) : 0;
+  };
+  int threads = 1;
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    if (const int64_t n = operand(text, "--threads="); n > 0) {
+      threads = static_cast<int>(n);
+    } else if (const int64_t copied = operand(text, "copy:"); copied > 0) {
+      std::printf("%.6g\n", copy_rate(copied, threads));
+    } else if (const int64_t read = operand(text, "read:"); read > 0) {
+      std::printf("%.6g\n", read_rate(read, threads));
+    } else if (text == "product") {
+      std::printf("%.6g\n", product_rate(threads));
+    } else {
+      std::fprintf(stderr, "machine_limits: cannot measure '%s'\n", argv[i]);
+      return 2;
+    }
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace vellum::benchmarks
+
+int main(int argc, char** argv) { return vellum::benchmarks::main_of(argc, argv); }
+
+#endif  // HWY_ONCE
