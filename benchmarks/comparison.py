@@ -18,13 +18,15 @@ class Mismatch(Exception):
 
 
 class Row:
-  """One row as a worker lists it: what must at least be moved, in bytes, and computed, and how close results must be."""
+  """One row as a worker lists it: what must at least be moved, in bytes, and computed, in how many parts, one of which
+  is shown, and how close results must be."""
 
-  def __init__(self, name, bytes_read=0, bytes_written=0, flops=0, tolerance=1e-5):
+  def __init__(self, name, bytes_read=0, bytes_written=0, flops=0, parts=1, tolerance=1e-5):
     self.name = name
     self.bytes_read = float(bytes_read)
     self.bytes_written = float(bytes_written)
     self.flops = float(flops)
+    self.parts = int(parts)
     self.tolerance = float(tolerance)
 
   @property

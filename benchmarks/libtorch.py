@@ -19,6 +19,10 @@ or unpack the C++ distribution of https://pytorch.org/get-started/locally (LibTo
   --libtorch_root=DIR                   (it has include/ and lib/)"""
 
 
+SLOW_BLAS = """LibTorch multiplies matrices with the reference BLAS here, many times slower than with a tuned one. Install
+libopenblas0 (Debian, Ubuntu), or have LD_LIBRARY_PATH lead to another libblas.so.3, to see the peer at its best."""
+
+
 class Missing(Exception):
   """There is no LibTorch, or none that can be compiled with."""
 
@@ -73,6 +77,17 @@ def _abi_flags(root):
       return sorted(set(re.findall(r'-D_GLIBCXX_USE_CXX11_ABI=[01]', f.read())))
   except OSError:
     return []
+
+
+def blas(libraries):
+  """The file name of the BLAS among the paths of loaded libraries, or None where LibTorch has its own inside, and
+  whether it is Netlib's reference implementation, which Debian keeps in a folder blas/."""
+  found = sorted(path for path in libraries if re.search(r'lib(open)?blas|libblis|libmkl', os.path.basename(path)))
+  # OpenBLAS is a library of its own behind a thin libblas.so.3.
+  tuned = [path for path in found if not os.path.basename(path).startswith('libblas.')]
+  names = [os.path.basename(path) for path in tuned or found]
+  reference = bool(found) and not tuned and os.path.basename(os.path.dirname(found[0])) == 'blas'
+  return (names[0] if names else None), reference
 
 
 def build(libtorch, say, cache=None):

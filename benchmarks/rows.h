@@ -292,7 +292,7 @@ class Rows {
               return training(widths, 128, Optimizer::kAdamW);
             }});
     // Every relu keeps its output and nothing else is kept: w and b are not trained.
-    append({.name = "memory/chain_of_48_operators_1M", .prepare = [] {
+    append({.name = "memory/relu_chain_1M", .prepare = [] {
               constexpr int64_t n = 1 << 20;
               return recorded([x = floats({n}, 1).requires_grad_(), w = floats({n}, 2), b = floats({n}, 3)] {
                 T y = x;

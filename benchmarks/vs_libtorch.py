@@ -84,9 +84,10 @@ def measure_time(row, workers, rounds, rates):
 
   sides = [timed(worker) for worker in workers]
   comparison.alternate(sides, 1)  # warms both up after the pause that the other's calibration was
-  vellum, peer = [statistics.median(s) * 1e9 for s in comparison.alternate(sides, rounds)]
+  shown = 1e9 / row.parts
+  vellum, peer = [statistics.median(s) * shown for s in comparison.alternate(sides, rounds)]
   least = row.least_seconds(rates)
-  return Result(row.name, comparison.NANOSECONDS, vellum, peer, None if least is None else least * 1e9)
+  return Result(row.name, comparison.NANOSECONDS, vellum, peer, None if least is None else least * shown)
 
 
 def measure_memory(row, binaries, cores):
@@ -108,11 +109,20 @@ def measure_memory(row, binaries, cores):
   ]
 
 
+def version_of(worker):
+  """The peer's version with that of its BLAS, on which its products depend."""
+  name, reference = libtorch.blas(worker.libraries())
+  if reference:
+    say(libtorch.SLOW_BLAS)
+  return '%s with %s' % (worker.version, name) if name else worker.version
+
+
 def compare(options, binaries):
   """The results, and the peer's version."""
   with Worker(binaries[0], options.cores) as ours, Worker(binaries[1], options.cores) as theirs:
     rows, their_rows = ours.rows(), theirs.rows()
     comparison.check_rows(rows, their_rows)
+    version = version_of(theirs)
     rows = [r for r in rows if options.filter.search(r.name) and (r.in_bytes or not options.memory)]
     rates = measure_machine([r for r in rows if not r.in_bytes], options.cores)
     results = []
@@ -123,7 +133,7 @@ def compare(options, binaries):
         new = [measure_time(row, (ours, theirs), options.rounds, rates)]
       results += new
       say('[%d/%d] %s' % (i + 1, len(rows), ', '.join('%s %.3f' % (r.name, r.ratio) for r in new)))
-    return results, theirs.version
+    return results, version
 
 
 def main():

@@ -34,7 +34,7 @@ struct Row {
   std::string name;  // family/operator/size; "memory/..." is measured in bytes, all others in seconds
   double bytes_read = 0, bytes_written = 0;  // at the least, were every operand touched once; 0: no limit is known
   double flops = 0;                          // floating-point operations, of real numbers
-  int64_t parts = 1;                         // the figure is that of one part of the work
+  int64_t parts = 1;                         // the figure shown is that of one part of the work
   double tolerance = 1e-5;                   // of digests, relative to their scale
   std::function<Work()> prepare;
 };

@@ -54,8 +54,8 @@ class Worker {
     out_ << '\t' << side_.rows.size();
     for (const Row& row : side_.rows)
       out_ << '\n'
-           << row.name << '\t' << row.bytes_read << '\t' << row.bytes_written << '\t' << row.flops << '\t'
-           << row.tolerance;
+           << row.name << '\t' << row.bytes_read << '\t' << row.bytes_written << '\t' << row.flops << '\t' << row.parts
+           << '\t' << row.tolerance;
   }
 
   void prepare(const std::string& name) {
@@ -64,7 +64,6 @@ class Worker {
     work_.reset();
     side_.release_memory();
     work_ = row->prepare();
-    parts_ = row->parts;
   }
 
   Work& work() {
@@ -80,12 +79,11 @@ class Worker {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     work().repeat(times);
-    out_ << '\t' << std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(parts_);
+    out_ << '\t' << std::chrono::duration<double>(Clock::now() - start).count();
   }
 
   Side side_;
   std::optional<Work> work_;
-  int64_t parts_ = 1;
   std::ostringstream out_ = [] {
     std::ostringstream out;
     out << std::setprecision(std::numeric_limits<double>::max_digits10);

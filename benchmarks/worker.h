@@ -24,10 +24,10 @@ struct Side {
 // "ok" or "error"; returns the exit status of the program at the end of stdin.
 //
 //   (start)        ok, version
-//   list           ok, number of rows; then a line for each: name, bytes read, bytes written, flops, tolerance
+//   list           ok, number of rows; then a line for each: name, bytes read, bytes written, flops, parts, tolerance
 //   prepare ROW    ok
 //   check          ok, then count, sum and scale of every digest
-//   run TIMES      ok, seconds in all / parts of the row
+//   run TIMES      ok, seconds in all
 //   memory         ok, peak_memory() in bytes, the most resident bytes of the process
 //
 // Arguments of the program: --threads=N, --count_memory.

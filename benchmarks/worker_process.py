@@ -50,13 +50,18 @@ class Worker:
     return [(int(fields[i]), float(fields[i + 1]), float(fields[i + 2])) for i in range(0, len(fields), 3)]
 
   def run(self, times):
-    """Seconds, for one part of the row."""
+    """Seconds in all."""
     return float(self._ask('run %d' % times)[0])
 
   def memory(self):
     """The most bytes that tensors have held, and the most that were resident in the process."""
     held, resident = self._ask('memory')
     return int(held), int(resident)
+
+  def libraries(self):
+    """Paths of the shared libraries that the process has loaded."""
+    with open('/proc/%d/maps' % self._process.pid, encoding='utf-8') as f:
+      return {line.split(maxsplit=5)[-1].rstrip('\n') for line in f if '.so' in line}
 
   def _ask(self, command):
     try:
