@@ -59,7 +59,7 @@ def parse(arguments):
 
 def from_caller(path):
   """Bazel changes the folder; a relative path is meant from where it was called."""
-  return os.path.join(os.environ.get('BUILD_WORKING_DIRECTORY', ''), path)
+  return os.path.abspath(os.path.join(os.environ.get('BUILD_WORKING_DIRECTORY', ''), path))
 
 
 def measure_machine(rows, cores):
@@ -117,6 +117,13 @@ def version_of(worker):
   return '%s with %s' % (worker.version, name) if name else worker.version
 
 
+def say_how_busy(workers):
+  """Other programs on the same cores make figures doubtful. Only told of one thread: several wait by themselves."""
+  waited = 1 - sum(w.seconds_on_processor for w in workers) / max(sum(w.seconds for w in workers), 1e-9)
+  if waited > 0.02:
+    say('other programs had the core for %.0f %% of the time: figures are noisy' % (100 * waited))
+
+
 def compare(options, binaries):
   """The results, and the peer's version."""
   with Worker(binaries[0], options.cores) as ours, Worker(binaries[1], options.cores) as theirs:
@@ -133,6 +140,8 @@ def compare(options, binaries):
         new = [measure_time(row, (ours, theirs), options.rounds, rates)]
       results += new
       say('[%d/%d] %s' % (i + 1, len(rows), ', '.join('%s %.3f' % (r.name, r.ratio) for r in new)))
+    if options.threads == 1:
+      say_how_busy((ours, theirs))
     return results, version
 
 

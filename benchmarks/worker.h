@@ -27,7 +27,7 @@ struct Side {
 //   list           ok, number of rows; then a line for each: name, bytes read, bytes written, flops, parts, tolerance
 //   prepare ROW    ok
 //   check          ok, then count, sum and scale of every digest
-//   run TIMES      ok, seconds in all
+//   run TIMES      ok, seconds in all, of which this process had a processor
 //   memory         ok, peak_memory() in bytes, the most resident bytes of the process
 //
 // Arguments of the program: --threads=N, --count_memory.

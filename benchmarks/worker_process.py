@@ -28,6 +28,7 @@ class Worker:
     command = [binary, '--threads=%d' % len(cores)] + (['--count_memory'] if count_memory else [])
     self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1, **pinned(cores))
     self.version = self._answer()[0]
+    self.seconds = self.seconds_on_processor = 0  # of all runs; the latter of all threads together
 
   def __enter__(self):
     return self
@@ -51,7 +52,10 @@ class Worker:
 
   def run(self, times):
     """Seconds in all."""
-    return float(self._ask('run %d' % times)[0])
+    seconds, on_processor = map(float, self._ask('run %d' % times))
+    self.seconds += seconds
+    self.seconds_on_processor += on_processor
+    return seconds
 
   def memory(self):
     """The most bytes that tensors have held, and the most that were resident in the process."""
