@@ -40,6 +40,8 @@ def parse(arguments):
   parser.add_argument('--filter', default='', help='a regular expression of rows')
   parser.add_argument('--threads', type=int, default=1, help='of either side (1)')
   parser.add_argument('--rounds', type=int, default=LEAST_ROUNDS, help='of which medians are taken (%(default)s)')
+  parser.add_argument('--processor_time', action='store_true',
+                      help='measure the time in which a side had the core: for one thread on a busy machine')
   parser.add_argument('--memory', action='store_true', help='only the rows that are measured in bytes')
   parser.add_argument('--json', metavar='FILE', help='write the results there')
   parser.add_argument('--svg', metavar='FILE', help='write a chart of the ratios there')
@@ -52,6 +54,8 @@ def parse(arguments):
   if not 1 <= options.threads <= len(cores):
     parser.error('--threads must be 1 to %d here' % len(cores))
   options.cores = cores[:options.threads]
+  if options.processor_time and options.threads > 1:
+    parser.error('--processor_time adds up threads: it is for --threads=1')
   if options.rounds < LEAST_ROUNDS:
     parser.error('--rounds must be at least %d' % LEAST_ROUNDS)
   return options
@@ -117,16 +121,18 @@ def version_of(worker):
   return '%s with %s' % (worker.version, name) if name else worker.version
 
 
-def say_how_busy(workers):
+def say_how_busy(workers, processor_time):
   """Other programs on the same cores make figures doubtful. Only told of one thread: several wait by themselves."""
   waited = 1 - sum(w.seconds_on_processor for w in workers) / max(sum(w.seconds for w in workers), 1e-9)
   if waited > 0.02:
-    say('other programs had the core for %.0f %% of the time: figures are noisy' % (100 * waited))
+    say('other programs had the core for %.0f %% of the time: figures are noisy%s' %
+        (100 * waited, '' if processor_time else '; less so with --processor_time'))
 
 
 def compare(options, binaries):
   """The results, and the peer's version."""
-  with Worker(binaries[0], options.cores) as ours, Worker(binaries[1], options.cores) as theirs:
+  start = {'cores': options.cores, 'processor_time': options.processor_time}
+  with Worker(binaries[0], **start) as ours, Worker(binaries[1], **start) as theirs:
     rows, their_rows = ours.rows(), theirs.rows()
     comparison.check_rows(rows, their_rows)
     version = version_of(theirs)
@@ -141,7 +147,7 @@ def compare(options, binaries):
       results += new
       say('[%d/%d] %s' % (i + 1, len(rows), ', '.join('%s %.3f' % (r.name, r.ratio) for r in new)))
     if options.threads == 1:
-      say_how_busy((ours, theirs))
+      say_how_busy((ours, theirs), options.processor_time)
     return results, version
 
 
@@ -156,7 +162,8 @@ def main():
   if not results:
     sys.exit('vs_libtorch: no row matches the filter')
 
-  title = 'Vellum / LibTorch %s, %d thread%s' % (version, options.threads, 's' if options.threads > 1 else '')
+  title = 'Vellum / LibTorch %s, %d thread%s%s' % (version, options.threads, 's' if options.threads > 1 else '',
+                                                   ', processor time' if options.processor_time else '')
   print('\n'.join([title, ''] + comparison.table(results, 'LibTorch') + [''] + comparison.verdicts(results)))
   for path, text in ((options.json, comparison.as_json(results, version)), (options.svg, ratio_chart.svg(results, title))):
     if path:

@@ -23,8 +23,9 @@ def pinned(cores):
 class Worker:
   """One process. Use it in a `with` statement, which ends it."""
 
-  def __init__(self, binary, cores, count_memory=False):
+  def __init__(self, binary, cores, count_memory=False, processor_time=False):
     self._name = os.path.basename(binary)
+    self._processor_time = processor_time
     command = [binary, '--threads=%d' % len(cores)] + (['--count_memory'] if count_memory else [])
     self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1, **pinned(cores))
     self.version = self._answer()[0]
@@ -51,11 +52,11 @@ class Worker:
     return [(int(fields[i]), float(fields[i + 1]), float(fields[i + 2])) for i in range(0, len(fields), 3)]
 
   def run(self, times):
-    """Seconds in all."""
+    """Seconds in all, or with `processor_time` those in which the process had a processor."""
     seconds, on_processor = map(float, self._ask('run %d' % times))
     self.seconds += seconds
     self.seconds_on_processor += on_processor
-    return seconds
+    return on_processor if self._processor_time else seconds
 
   def memory(self):
     """The most bytes that tensors have held, and the most that were resident in the process."""
