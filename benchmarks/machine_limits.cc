@@ -61,7 +61,6 @@ HWY_AFTER_NAMESPACE();
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -80,35 +79,40 @@ HWY_EXPORT(read_all);
 HWY_EXPORT(stream_copy);
 HWY_EXPORT(multiply_add);
 
-// Other programs only ever make a pass slower, so that the best of many comes closest to what the machine can do. One
-// thread is measured by the time that it has a core, as it may lose it in every pass.
+// What else goes on only ever makes a pass slower, so that the best of many comes closest to what the machine can do.
 constexpr int kPasses = 25;
 constexpr double kShortestPass = 2e-3;  // seconds
 
-double seconds_of(int threads, const std::function<void()>& work) {
-  if (threads == 1) {
-    const std::clock_t start = std::clock();
-    work();
-    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  }
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  work();
-  return std::chrono::duration<double>(Clock::now() - start).count();
+// `pass(times)` does its work on this thread so many times.
+using Pass = std::function<void(int64_t times, int thread)>;
+
+// For how long the calling thread has had a processor: other programs may take it away, in every pass.
+double processor_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// `pass(times)` does its work on this thread so many times. What all threads do in a second, in units of one time.
-double best_rate(int threads, const std::function<void(int64_t times, int thread)>& pass) {
-  const auto all_threads = [&](int64_t times) {
-    return seconds_of(threads, [&] {
+// Those of the thread that takes longest when all work at once.
+double longest_seconds(int threads, int64_t times, const Pass& pass) {
+  std::vector<double> seconds(threads);
 #pragma omp parallel num_threads(threads)
-      pass(times, omp_get_thread_num());
-    });
-  };
+  {
+    const int thread = omp_get_thread_num();
+    const double start = processor_seconds();
+    pass(times, thread);
+    seconds[thread] = processor_seconds() - start;
+  }
+  return *std::max_element(seconds.begin(), seconds.end());
+}
+
+// What all threads do in a second, in units of one time.
+double best_rate(int threads, const Pass& pass) {
   int64_t times = 1;
-  while (all_threads(times) < kShortestPass) times *= 2;
+  while (longest_seconds(1, times, pass) < kShortestPass) times *= 2;
   double best = 0;
-  for (int i = 0; i < kPasses; ++i) best = std::max(best, threads * static_cast<double>(times) / all_threads(times));
+  for (int i = 0; i < kPasses; ++i)
+    best = std::max(best, threads * static_cast<double>(times) / longest_seconds(threads, times, pass));
   return best;
 }
 
