@@ -39,7 +39,9 @@ class Row:
     moved = self.bytes_read + self.bytes_written
     if not moved:
       return None
-    kind = 'read' if 8 * self.bytes_written < self.bytes_read else 'copy'
+    # A write costs more than a read: each row is held to what has about its share of them.
+    reads = self.bytes_read / max(self.bytes_written, 1)
+    kind = 'read' if reads > 8 else 'add' if reads > 1.5 else 'copy'
     return '%s:%d' % (kind, 2**round(math.log2(moved)))
 
   def least_seconds(self, rates):
@@ -92,6 +94,11 @@ def alternate(sides, rounds):
     for side, taken in zip(sides, samples):
       taken.append(side())
   return samples
+
+
+def medians(sides, rounds):
+  """The median of what each side returned, called in turn."""
+  return [statistics.median(taken) for taken in alternate(sides, rounds)]
 
 
 def check_rows(ours, theirs):

@@ -1,6 +1,6 @@
-// The most that this machine does, measured: machine_limits --threads=N copy:BYTES read:BYTES product ... prints for
-// each what a second holds, bytes moved or floating-point operations of float32. BYTES is all memory that is touched,
-// by all threads together; a copy reads one half of it and writes the other.
+// The most that this machine does, measured: machine_limits --threads=N read:BYTES copy:BYTES add:BYTES product ...
+// prints for each what a second holds, bytes moved or floating-point operations of float32. BYTES is all memory that is
+// touched, by all threads together; a copy writes one half of it and an addition one third.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vellum/benchmarks/machine_limits.cc"
@@ -38,6 +38,19 @@ void stream_copy(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t 
   hwy::FlushStream();
 }
 
+// a + b; `past_caches` says where it is written to.
+void add_all(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* HWY_RESTRICT to, size_t count,
+             bool past_caches) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  if (past_caches) {
+    for (size_t i = 0; i < count; i += lanes) hn::Stream(hn::Add(hn::Load(d, a + i), hn::Load(d, b + i)), d, to + i);
+    hwy::FlushStream();
+  } else {
+    for (size_t i = 0; i < count; i += lanes) hn::Store(hn::Add(hn::Load(d, a + i), hn::Load(d, b + i)), d, to + i);
+  }
+}
+
 // Returns how many operations it has done.
 double multiply_add(size_t times, float factor, float* HWY_RESTRICT result) {
   const hn::ScalableTag<float> d;
@@ -59,17 +72,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 
 #include <omp.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
-#include "hwy/aligned_allocator.h"
 #include "vellum/benchmarks/work.h"
 
 namespace vellum::benchmarks {
@@ -77,6 +93,7 @@ namespace {
 
 HWY_EXPORT(read_all);
 HWY_EXPORT(stream_copy);
+HWY_EXPORT(add_all);
 HWY_EXPORT(multiply_add);
 
 // What else goes on only ever makes a pass slower, so that the best of many comes closest to what the machine can do.
@@ -116,13 +133,21 @@ double best_rate(int threads, const Pass& pass) {
   return best;
 }
 
-using Floats = hwy::AlignedFreeUniquePtr<float[]>;
+struct Free {
+  void operator()(float* memory) const { std::free(memory); }
+};
+using Floats = std::unique_ptr<float[], Free>;
 
-// One array for each thread, with every page present.
+// One array for each thread, with every page present, and large ones where the system has them: small ones cost a
+// quarter of the bandwidth.
 std::vector<Floats> arrays(int threads, size_t count) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const size_t bytes = (count * sizeof(float) + kHugePage - 1) / kHugePage * kHugePage;
   std::vector<Floats> all;
   for (int i = 0; i < threads; ++i) {
-    all.push_back(hwy::AllocateAligned<float>(count));
+    all.emplace_back(static_cast<float*>(std::aligned_alloc(kHugePage, bytes)));
+    if (!all.back()) throw std::bad_alloc();
+    madvise(all.back().get(), bytes, MADV_HUGEPAGE);
     std::fill_n(all.back().get(), count, 1.f);
   }
   return all;
@@ -158,6 +183,19 @@ double copy_rate(int64_t bytes, int threads) {
   return std::max(through_caches, past_caches) * static_cast<double>(2 * count * sizeof(float));
 }
 
+double add_rate(int64_t bytes, int threads) {
+  const size_t count = floats_per_thread(bytes / 3, threads);
+  const std::vector<Floats> a = arrays(threads, count), b = arrays(threads, count), to = arrays(threads, count);
+  double best = 0;
+  for (const bool past_caches : {false, true}) {
+    best = std::max(best, best_rate(threads, [&](int64_t times, int thread) {
+                      for (; times > 0; --times) HWY_DYNAMIC_DISPATCH(add_all)
+                      (a[thread].get(), b[thread].get(), to[thread].get(), count, past_caches);
+                    }));
+  }
+  return best * static_cast<double>(3 * count * sizeof(float));
+}
+
 double product_rate(int threads) {
   constexpr size_t kBatch = 1000;
   float unused;
@@ -182,6 +220,8 @@ int main_of(int argc, char** argv) {
       std::printf("%.6g\n", copy_rate(copied, threads));
     } else if (const int64_t read = operand(text, "read:"); read > 0) {
       std::printf("%.6g\n", read_rate(read, threads));
+    } else if (const int64_t added = operand(text, "add:"); added > 0) {
+      std::printf("%.6g\n", add_rate(added, threads));
     } else if (text == "product") {
       std::printf("%.6g\n", product_rate(threads));
     } else {

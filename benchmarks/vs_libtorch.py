@@ -10,7 +10,6 @@ tensors held (what this library's allocator reserved; what the peer asked of its
 import argparse
 import os
 import re
-import statistics
 import subprocess
 import sys
 
@@ -89,7 +88,7 @@ def measure_time(row, workers, rounds, rates):
   sides = [timed(worker) for worker in workers]
   comparison.alternate(sides, 1)  # warms both up after the pause that the other's calibration was
   shown = 1e9 / row.parts
-  vellum, peer = [statistics.median(s) * shown for s in comparison.alternate(sides, rounds)]
+  vellum, peer = [seconds * shown for seconds in comparison.medians(sides, rounds)]
   least = row.least_seconds(rates)
   return Result(row.name, comparison.NANOSECONDS, vellum, peer, None if least is None else least * shown)
 
