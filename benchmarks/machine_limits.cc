@@ -138,8 +138,8 @@ struct Free {
 };
 using Floats = std::unique_ptr<float[], Free>;
 
-// One array for each thread, with every page present, and large ones where the system has them: small ones cost a
-// quarter of the bandwidth.
+// One array for each thread, with every page present. Large pages where the system has them, as allocators that are to
+// be fast ask for, too.
 std::vector<Floats> arrays(int threads, size_t count) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const size_t bytes = (count * sizeof(float) + kHugePage - 1) / kHugePage * kHugePage;
