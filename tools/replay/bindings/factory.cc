@@ -5,12 +5,12 @@ namespace {
 
 TensorOptions on_device(Args& a, DType otherwise) { return {a.dtype(kKeywordOnly, "dtype", otherwise), a.device()}; }
 
-// arange(end), arange(start, end) and arange(start, end, step), of which the library has the first.
+// arange(end), arange(start, end) and arange(start, end, step).
 Results count(Args& a) {
   const bool starts = a.source().args.size() > 1 || a.source().kwargs.contains("end");
-  if (!starts) return arange(a.integer(0, "end"), on_device(a, kInt64));
-  if (a.integer(0, "start", 0) != 0 || a.integer(2, "step", 1) != 1) throw Unsupported("a start or a step");
-  return arange(a.integer(1, "end"), on_device(a, kInt64));
+  const TensorOptions options = on_device(a, DType::kUndefined);
+  if (!starts) return arange(a.scalar(0, "end"), options);
+  return arange(a.scalar(0, "start", 0), a.scalar(1, "end"), a.scalar(2, "step", 1), options);
 }
 
 // OP_like(input, dtype), new_OP(input, size, dtype) and OP(size, dtype).
@@ -29,6 +29,16 @@ Function of_size(Tensor (*f)(const Dims&, const TensorOptions&)) {
 
 const Bindings kBindings{
     {"arange", count},
+    {"linspace",
+     [](Args& a) {
+       return linspace(a.scalar(0, "start"), a.scalar(1, "end"), a.integer(2, "steps"),
+                       on_device(a, DType::kUndefined));
+     }},
+    {"eye",
+     [](Args& a) {
+       const int64_t rows = a.integer(0, "n");
+       return eye(rows, a.integer(1, "m", rows), on_device(a, DType::kUndefined));
+     }},
     {"zeros", of_size(zeros)},
     {"ones", of_size(ones)},
     {"zeros_like", like(zeros)},

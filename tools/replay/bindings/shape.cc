@@ -38,6 +38,11 @@ const Bindings kBindings{
        const Tensor input = a.tensor(0, "input");
        return a.has(1, "dim") ? input.squeeze(a.integer(1, "dim")) : input.squeeze();
      }},
+    {"broadcast_to", [](Args& a) { return a.tensor(0, "input").expand(a.shape(1, "size")); }},
+    {"expand_as", [](Args& a) { return a.tensor(0, "input").expand(a.tensor(1, "other").shape()); }},
+    {"view_as", [](Args& a) { return a.tensor(0, "input").view(a.tensor(1, "other").shape()); }},
+    {"reshape_as", [](Args& a) { return a.tensor(0, "input").reshape(a.tensor(1, "other").shape()); }},
+    {"T", method([](const Tensor& x) { return x.t(); })},
     {"unsqueeze", [](Args& a) { return a.tensor(0, "input").unsqueeze(a.integer(1, "dim")); }},
     {"as_strided",
      [](Args& a) {
@@ -50,6 +55,13 @@ const Bindings kBindings{
      }},
     {"select", [](Args& a) { return a.tensor(0, "input").select(a.integer(1, "dim"), a.integer(2, "index")); }},
     {"slice", slice},
+    {"chunk", [](Args& a) { return a.tensor(0, "input").chunk(a.integer(1, "chunks"), a.integer(2, "dim", 0)); }},
+    {"unbind", [](Args& a) { return a.tensor(0, "input").unbind(a.integer(1, "dim", 0)); }},
+    {"diagonal",
+     [](Args& a) {
+       return a.tensor(0, "input")
+           .diagonal(a.integer(1, "offset", 0), a.integer(2, "dim1", 0), a.integer(3, "dim2", 1));
+     }},
 };
 
 }  // namespace
