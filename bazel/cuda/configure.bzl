@@ -23,13 +23,24 @@ _LOAD = """load("@rules_cc//cc:defs.bzl", "cc_library")
 package(default_visibility = ["//visibility:public"])
 """
 
+# Every library has all headers: there is no telling which are whose, and clang's layering_check wants them from a direct
+# dependency.
+_HEADERS = """
+filegroup(
+    name = "header_files",
+    srcs = {headers},
+)
+"""
+
 _LIBRARY = """
 cc_library(
     name = {name},
-    hdrs = {headers},
-    includes = {includes},
+    hdrs = [":header_files"],
+    includes = [
+        "include",
+        "include/cccl",
+    ],
     linkopts = {linkopts},
-    deps = {deps},
 )
 """
 
@@ -39,6 +50,11 @@ cc_library(
     # {why}
     target_compatible_with = ["@platforms//:incompatible"],
 )
+"""
+
+_NVCC = """
+# There wherever a toolkit is.
+exports_files(["nvcc"])
 """
 
 _TOOLKIT = """NVCC = {nvcc}
@@ -71,14 +87,8 @@ def _version(ctx, nvcc):
             return line.split("release ")[1].split(",")[0]
     return "unknown"
 
-def _library(name, linkopts = [], headers = [], includes = [], deps = [":headers"]):
-    return _LIBRARY.format(
-        name = repr(name),
-        headers = repr(headers),
-        includes = repr(includes),
-        linkopts = repr(linkopts),
-        deps = repr(deps),
-    )
+def _library(name, linkopts):
+    return _LIBRARY.format(name = repr(name), linkopts = repr(linkopts))
 
 def _symlink_headers(ctx, root):
     # Each header at the top is a file of its own, as clang's layering_check wants to see them.
@@ -106,14 +116,15 @@ def _cuda_repository_impl(ctx):
     ctx.file("toolkit.bzl", _TOOLKIT.format(nvcc = repr(nvcc), ccbin = repr(ctx.os.environ.get("NVCC_CCBIN"))))
     ctx.file("version.h", "// CUDA %s at %s\n" % (_version(ctx, nvcc), root))
     libraries = root + ("/lib64" if ctx.path(root + "/lib64").exists else "/lib")
-    text = _LOAD
-    text += _library("headers", headers = _symlink_headers(ctx, root), includes = ["include", "include/cccl"], deps = [])
+    ctx.symlink(nvcc, "nvcc")
+    text = _LOAD + _NVCC + _HEADERS.format(headers = repr(_symlink_headers(ctx, root)))
 
     # Static, so that a program starts where there is neither a toolkit nor a driver.
-    text += _library("cudart", linkopts = ["-L" + libraries, "-lcudart_static", "-ldl", "-lpthread", "-lrt"])
+    text += _library("headers", [])
+    text += _library("cudart", ["-L" + libraries, "-lcudart_static", "-ldl", "-lpthread", "-lrt"])
     for name, (linkopts, file) in _LIBRARIES.items():
         if ctx.path(libraries + "/" + file).exists:
-            text += _library(name, linkopts = ["-L" + libraries, "-Wl,-rpath," + libraries] + linkopts)
+            text += _library(name, ["-L" + libraries, "-Wl,-rpath," + libraries] + linkopts)
         else:
             text += _MISSING.format(name = repr(name), why = "The toolkit has no " + file)
     ctx.file("BUILD.bazel", text)

@@ -37,15 +37,8 @@ TEST(StatusOfCublas, KeepsApartWhatTheCallersTreatDifferently) {
   EXPECT_EQ(status_of(CUBLAS_STATUS_INVALID_VALUE).code, StatusCode::kInvalidArgument);
   EXPECT_EQ(status_of(CUBLAS_STATUS_NOT_SUPPORTED).code, StatusCode::kUnsupported);
   EXPECT_EQ(status_of(CUBLAS_STATUS_EXECUTION_FAILED).code, StatusCode::kDeviceError);
-  EXPECT_STREQ(status_of(CUBLAS_STATUS_EXECUTION_FAILED).message, "CUBLAS_STATUS_EXECUTION_FAILED");
-}
-
-TEST(TakeStatus, ForgetsTheErrorSoThatTheNextLaunchIsNotBlamed) {
-  const cudaError_t error = cudaSetDevice(1 << 20);  // fails on every machine
-  ASSERT_NE(error, cudaSuccess);
-  ASSERT_EQ(cudaPeekAtLastError(), error);
-  EXPECT_FALSE(take_status(error).ok());
-  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_STREQ(status_of(CUBLAS_STATUS_EXECUTION_FAILED).message,
+               cublasGetStatusString(CUBLAS_STATUS_EXECUTION_FAILED));
 }
 
 }  // namespace
