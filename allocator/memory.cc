@@ -48,9 +48,7 @@ std::unique_ptr<Allocator> default_allocator(Device device) {
 }
 
 std::atomic<Allocator*>& slot(Device device) {
-  const int count = device_api(device.type).device_count();
-  if (device.index >= count)
-    throw_error<DeviceError>("device ", device, " does not exist: there are ", count, " of its type");
+  check_exists(device);
   return allocators[device.type.id][device.index];
 }
 

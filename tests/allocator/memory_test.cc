@@ -96,7 +96,7 @@ TEST(Memory, AShapeOnlyDeviceIsAlwaysServedDirectly) {
 TEST(Memory, AnUnknownDeviceIsAnError) {
   EXPECT_THROW(allocator(Device(device_type("nobody"))), DeviceError);
   EXPECT_EQ(message_of<DeviceError>([] { allocator(host(8)); }),
-            "device host:8 does not exist: there are 8 of its type");
+            "device host:8 does not exist: there are 8 of its type; use one from 0 to 7");
 }
 
 TEST(Memory, AnAllocatorIsSetUnlessMemoryIsInUse) {
