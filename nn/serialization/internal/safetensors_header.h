@@ -17,10 +17,10 @@ namespace vellum::safetensors {
 
 // What the header says of one tensor.
 struct Entry {
-  DType dtype;  // undefined where Vellum has no such dtype
+  DType dtype = DType::kUndefined;  // undefined where Vellum has no such dtype
   Dims shape;
-  uint64_t begin, end;     // bytes from the start of the data section
-  std::string dtype_name;  // as the file spells it: "F32"
+  uint64_t begin = 0, end = 0;  // bytes from the start of the data section
+  std::string dtype_name;       // as the file spells it: "F32"
 };
 
 }  // namespace vellum::safetensors
