@@ -11,6 +11,7 @@
 #include "vellum/device/stream.h"
 #include "vellum/nn/serialization/internal/atomic_file.h"
 #include "vellum/nn/serialization/internal/mapped_file.h"
+#include "vellum/nn/serialization/internal/safetensors_header.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ops/ops.h"
 
