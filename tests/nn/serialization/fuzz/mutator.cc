@@ -1,4 +1,5 @@
-// Mutations that change the size of the header would nearly all end at its length; half of them are given the right one.
+// Mutations that change the size of the header would nearly all end at its length; half of them are given the right
+// one.
 
 #include <algorithm>
 #include <cstdint>
