@@ -89,6 +89,9 @@ Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   for (const Scalar* s : {&start, &end, &step})
     if (s->kind() == Scalar::Kind::kComplex) throw_error<DTypeError>("arange: ", *s, " is complex; it takes reals");
+  const auto whole_part = [](const Scalar& s) { return Scalar(s.to<int64_t>()); };
+  if (options.dtype == kInt64 && !(is_whole(start) && is_whole(end) && is_whole(step)))  // as PyTorch: bounds first
+    return arange(whole_part(start), whole_part(end), whole_part(step), options);
   const double from = start.real(), by = step.real(), range = end.real() - from;
   if (by == 0 || !std::isfinite(by) || !std::isfinite(range) || (range != 0 && (range > 0) != (by > 0)))
     throw_error<InvalidArgumentError>("arange: from ", start, " to ", end, " by steps of ", step,

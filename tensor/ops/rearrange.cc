@@ -90,6 +90,11 @@ constexpr OpDef kConstantPad{
     .name = "constant_pad",
     .kind = OpKind::kComposite,
     .dtypes = dtype_rules::same,
+    .infer =
+        [](Inference& call) {
+          check_padding(call);
+          call.add_output(padded_shape(call.input(0).shape(), call.attributes<ConstantPadAttrs>()));
+        },
     .attrs = attrs_type<ConstantPadAttrs>,
     .vjp = [](Vjp& v) { v.grad() = inside(v.cotangent(), v.attributes<ConstantPadAttrs>().before, v.input_shape()); },
     .composite = constant_pad_composite,
@@ -128,14 +133,26 @@ const char* mode_name(PadMode mode) {
   return mode == PadMode::kReflect ? "reflect" : mode == PadMode::kReplicate ? "replicate" : "circular";
 }
 
+// Takes negative paddings away first: as in PyTorch, only what is left of the tensor goes round.
+Tensor cropped(const Tensor& x, int dim, int64_t& before, int64_t& after) {
+  const int64_t cut_before = std::max<int64_t>(-before, 0), cut_after = std::max<int64_t>(-after, 0), n = x.size(dim);
+  if (cut_before == 0 && cut_after == 0) return x;
+  if (cut_before > n || cut_after > n - cut_before) return x;  // the caller refuses it
+  before = std::max<int64_t>(before, 0);
+  after = std::max<int64_t>(after, 0);
+  return x.narrow(dim, cut_before, n - cut_before - cut_after);
+}
+
 Tensor pad_by_index(Tensor x, std::span<const int64_t> pad, PadMode mode) {
   for (size_t k = 0; k < pad.size() / 2; ++k) {
     const int d = x.dim() - 1 - static_cast<int>(k);
-    const int64_t before = pad[2 * k], after = pad[2 * k + 1], n = x.size(d);
+    int64_t before = pad[2 * k], after = pad[2 * k + 1];
+    if (mode == PadMode::kCircular) x = cropped(x, d, before, after);
+    const int64_t n = x.size(d);
     if (before == 0 && after == 0) continue;
     const int64_t most = mode == PadMode::kReflect    ? n - 1
                          : mode == PadMode::kCircular ? n
-                         : n > 0                      ? before + after
+                         : n > 0                      ? std::max(before, after)
                                                       : 0;
     if (before > most || after > most || before < -n || after < -n || before + after + n < 0)
       throw_error<ShapeError>("pad: padding ", before, " and ", after, " does not fit dimension ", d, " of shape ",
