@@ -46,6 +46,26 @@ std::string message_of(F f) {
   return "nothing was thrown";
 }
 
+TEST(Memory, CountsWhatAThreadWasGivenByAllAllocators) {
+  Block cached, direct;
+  set_allocator(host(6), make_strategy("direct", host(6)));
+  const int64_t before = allocated_on_this_thread();
+  ASSERT_TRUE(allocator(host(5)).allocate(1000, kDefaultAlignment, {host(5)}, &cached).ok());
+  ASSERT_TRUE(allocator(host(6)).allocate(1000, kDefaultAlignment, {host(6)}, &direct).ok());
+  EXPECT_EQ(allocated_on_this_thread() - before, 1024 + 1024);
+  allocator(host(6)).deallocate(direct, {host(6)});
+  set_allocator(host(6), make_strategy("direct", host(6)));
+  EXPECT_EQ(allocated_on_this_thread() - before, 1024 + 1024);
+  allocator(host(5)).deallocate(cached, {host(5)});
+}
+
+TEST(Memory, BytesAreWrittenForPeople) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1536), "1.50 KiB");
+  EXPECT_EQ(format_bytes(-(int64_t{3} << 30)), "-3.00 GiB");
+}
+
 TEST(Memory, TheDefaultIsCachingOverTheDevice) {
   const Device device = host(0);
   EXPECT_EQ(allocator(device).name(), "caching");
