@@ -64,13 +64,6 @@ const Bindings kBindings{
      }},
     {"select", [](Args& a) { return a.tensor(0, "input").select(a.integer(1, "dim"), a.integer(2, "index")); }},
     {"slice", slice},
-    {"chunk", [](Args& a) { return a.tensor(0, "input").chunk(a.integer(1, "chunks"), a.integer(2, "dim", 0)); }},
-    {"unbind", [](Args& a) { return a.tensor(0, "input").unbind(a.integer(1, "dim", 0)); }},
-    {"diagonal",
-     [](Args& a) {
-       return a.tensor(0, "input")
-           .diagonal(a.integer(1, "offset", 0), a.integer(2, "dim1", 0), a.integer(3, "dim2", 1));
-     }},
 };
 
 }  // namespace
