@@ -83,7 +83,7 @@ OpSlot sort_slot{kSort, "sort"};
 void infer_topk(Inference& call) {
   const auto& a = call.attributes<TopKAttrs>();
   Dims shape = call.input(0).shape();
-  if (const int64_t n = length_of(shape, a.dim.dim); a.k < 0 || a.k > n)
+  if (const int64_t n = length_of(shape, a.dim.dim); a.k < (shape.empty() ? 1 : 0) || a.k > n)
     throw_error<IndexError>("topk: selected index k = ", a.k, " is out of range; dimension ", a.dim.dim, " of shape ",
                             shape, " has ", n, " elements");
   if (!shape.empty()) shape[a.dim.dim] = a.k;

@@ -47,15 +47,15 @@ double variance_of(const Group& group, double correction) {
 }
 
 double norm_of(const Group& group, double p) {
-  double total = p == -kInfinity ? kInfinity : 0;
+  long double total = p == -kInfinity ? kInfinity : 0;
   for (const Value x : group) {
-    const double size = std::abs(x);
+    const long double size = std::abs(x);
     total = p == kInfinity    ? std::max(total, size)
             : p == -kInfinity ? std::min(total, size)
             : p == 0          ? total + (size != 0)
-                              : total + std::pow(size, p);
+                              : total + std::pow(size, static_cast<long double>(p));
   }
-  return p == 0 || std::isinf(p) ? total : std::pow(total, 1 / p);
+  return static_cast<double>(p == 0 || std::isinf(p) ? total : std::pow(total, 1 / static_cast<long double>(p)));
 }
 
 class MomentsTest : public KernelTest {
@@ -151,6 +151,7 @@ TEST_P(MomentsTest, LogsumexpOfLargeNumbersAndInfinities) {
 
 TEST_P(MomentsTest, Products) {
   for_cases({kFloat32, kFloat64, kComplex64, kComplex128}, [&](Array& in, uint32_t dims) {
+    for (int64_t i = 0; i < in.numel(); ++i) in.set(i, 1.0 + 0.01 * in.at(i));  // so that products stay in range
     const ReduceAttrs attrs{dims};
     check("prod", in, dims, &attrs, in.dtype(), [](const Group& g) {
       Value product = 1;
@@ -203,7 +204,7 @@ TEST_P(MomentsTest, AnyAndAll) {
 
 TEST_P(MomentsTest, ResultsDoNotDependOnTheNumberOfThreads) {
   const int before = get_num_threads();
-  const VarAttrs var{{}, 1};
+  const VarAttrs var{{}, 0};
   const VectorNormAttrs norm{{}, 2};
   const ReduceAttrs plain{};
   const std::pair<std::string_view, const void*> operators[] = {

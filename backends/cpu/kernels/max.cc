@@ -18,7 +18,7 @@ namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
 inline constexpr int64_t kColumns = 256;  // that are searched side by side
-inline constexpr int64_t kRun = 1024;     // elements of which the best is known before its place is looked for
+inline constexpr int64_t kRun = 256;      // elements of which the best is known before its place is looked for
 inline constexpr int64_t kGrain = 16384;  // elements that are not worth a second thread
 
 template <typename T>
@@ -68,21 +68,38 @@ void search_columns(const T* x, int64_t n, int64_t inner, int64_t columns, Resul
   for (int64_t j = 0; j < columns; ++j) to.value[j] = T(best[j]);
 }
 
+// The place of the first of n elements that beats all before and `best`, which becomes it; -1 if none does.
+template <bool kMax, typename T>
+HWY_INLINE int64_t search_run(const T* x, int64_t n, Ordered<T>& best) {
+  int64_t at = -1;
+  for (int64_t k = 0; k < n; ++k) {
+    const Ordered<T> v = Ordered<T>(x[k]);
+    if (!beats<kMax>(v, best)) continue;
+    best = v;
+    at = k;
+  }
+  return at;
+}
+
 template <bool kMax, typename T>
 HWY_INLINE void search_row(const T* x, int64_t n, Result<T> to) {
   using V = Ordered<T>;
   V best = V(x[0]);
   int64_t at = 0;
-  for (int64_t first = 0; first < n; first += kRun) {
-    const int64_t last = std::min(n, first + kRun);
-    if constexpr (std::is_same_v<T, V> && std::is_floating_point_v<V>)
-      if (!beats<kMax>(extreme_lanes<kMax>(x + first, last - first, best), best)) continue;
-    for (int64_t k = first; k < last; ++k) {
-      const V v = V(x[k]);
-      if (!beats<kMax>(v, best)) continue;
-      best = v;
-      at = k;
+  if constexpr (std::is_same_v<T, V> && std::is_floating_point_v<V>) {
+    int64_t run = 0;  // that holds the best
+    V before = best;  // of the elements before that run
+    for (int64_t first = 0; first < n; first += kRun) {
+      const V of_run = extreme_lanes<kMax>(x + first, std::min(kRun, n - first), best);
+      if (!beats<kMax>(of_run, best)) continue;
+      run = first;
+      before = best;
+      best = of_run;
     }
+    const int64_t found = search_run<kMax>(x + run, std::min(kRun, n - run), before);
+    if (found >= 0) at = run + found;
+  } else {
+    at = std::max<int64_t>(0, search_run<kMax>(x, n, best));
   }
   *to.index = at;
   if (to.value) *to.value = T(best);

@@ -16,6 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
+constexpr int kChains = 8;  // of operations that do not wait for each other
+
 // Floats are multiplied in double, integers in 64 bits, where products wrap.
 template <typename T>
 struct ProductFold {
@@ -33,10 +35,12 @@ struct ProductFold {
   static Total fold(Total a, Lane x) { return multiply(a, Total(x)); }
   static Total combine(Total a, Total x) { return multiply(a, x); }
   static void fold_row(const Lane* x, int64_t n, Total* parts) {
-    constexpr int kChains = 8;  // that do not wait for each other
     Total chains[kChains];
     std::fill_n(chains, kChains, Total(1));
-    for (int64_t i = 0; i < n; ++i) chains[i % kChains] = fold(chains[i % kChains], x[i]);
+    int64_t i = 0;
+    for (; i + kChains <= n; i += kChains)
+      for (int j = 0; j < kChains; ++j) chains[j] = fold(chains[j], x[i + j]);
+    for (; i < n; ++i) chains[0] = fold(chains[0], x[i]);
     for (const Total chain : chains) parts[0] = multiply(parts[0], chain);
   }
   static Out finish(const Total* parts, int64_t) {
@@ -91,26 +95,25 @@ struct NormFold {
     if (kind == NormKind::kSmallest) return x < a || x != x ? x : a;
     return a + x;
   }
-  // totals[j * step] meets the magnitude of x[j].
-  void fold_each(const Lane* x, int64_t n, double* totals, int64_t step) const {
-    const auto each = [&](auto term) {
-      for (int64_t j = 0; j < n; ++j) totals[j * step] = term(totals[j * step], magnitude(x[j]));
-    };
-    switch (kind) {
-      case NormKind::kCount:
-        return each([](double a, double size) { return a + (size != 0); });
-      case NormKind::kSum:
-        return each([](double a, double size) { return a + size; });
-      case NormKind::kPower:
-        return each([this](double a, double size) { return a + std::pow(size, p); });
-      default:
-        return each([this](double a, double size) { return combine(a, size); });
-    }
+  void fold_row(const Lane* x, int64_t n, double* parts) const {
+    with_term([&](const auto& term) {
+      double chains[kChains];
+      std::fill_n(chains, kChains, identity());
+      int64_t i = 0;
+      for (; i + kChains <= n; i += kChains)
+        for (int j = 0; j < kChains; ++j) chains[j] = term(chains[j], magnitude(x[i + j]));
+      for (; i < n; ++i) chains[0] = term(chains[0], magnitude(x[i]));
+      for (const double chain : chains) parts[0] = combine(parts[0], chain);
+    });
   }
-  void fold_row(const Lane* x, int64_t n, double* parts) const { fold_each(x, n, parts, 0); }
   template <typename RowAt>
   void fold_columns(const RowAt& row_at, int64_t rows, int64_t n, double* totals) const {
-    for (int64_t k = 0; k < rows; ++k) fold_each(row_at(k), n, totals, 1);
+    with_term([&](const auto& term) {
+      for (int64_t k = 0; k < rows; ++k) {
+        const Lane* x = row_at(k);
+        for (int64_t j = 0; j < n; ++j) totals[j] = term(totals[j], magnitude(x[j]));
+      }
+    });
   }
   Out finish(const double* parts, int64_t) const {
     const double value = kind == NormKind::kPower ? std::pow(parts[0], 1 / p) : parts[0];
@@ -121,6 +124,20 @@ struct NormFold {
   }
 
  private:
+  // Calls body with the function that a magnitude meets a total by.
+  template <typename Body>
+  void with_term(const Body& body) const {
+    switch (kind) {
+      case NormKind::kCount:
+        return body([](double a, double size) { return a + (size != 0); });
+      case NormKind::kSum:
+        return body([](double a, double size) { return a + size; });
+      case NormKind::kPower:
+        return body([this](double a, double size) { return a + std::pow(size, p); });
+      default:
+        return body([this](double a, double size) { return combine(a, size); });
+    }
+  }
   static double magnitude(Lane x) {
     if constexpr (kIsComplex<T>)
       return std::abs(std::complex<double>(x));

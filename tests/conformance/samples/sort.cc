@@ -18,11 +18,11 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Values values : {Values::kDistinct, Values::kAny}) {
     const std::pair<Dims, int> shapes[] = {{{3, 4}, 1},    {{3, 4}, 0}, {{2, 3, 5}, 1}, {{67}, 0},
-                                           {{2, 3000}, 1}, {{}, 0},     {{0, 3}, 1},    {{2500, 2}, 0}};
+                                           {{2, 1500}, 1}, {{}, 0},     {{0, 3}, 1},    {{1300, 2}, 0}};
     for (const auto& [shape, dim] : shapes) all.push_back({{shape, values}, dim});
   }
   for (const DType dtype : {kFloat16, kBFloat16, kFloat32, kFloat64})
-    for (const Dims& shape : {Dims{12}, Dims{2400}})
+    for (const Dims& shape : {Dims{12}, Dims{1200}})
       all.push_back({{shape, Values::kFixed, dtype, 0, {1, kNan, -0.0, kInf, 0, -3, 2, -kInf, -0.0, kNan, 1, 0.5}}, 0});
   return all;
 }
@@ -43,8 +43,10 @@ std::vector<Sample> topk_samples(Device) {
     for (const bool sorted : {false, true})
       for (const Case& c : cases()) {
         const int64_t n = c.x.shape.empty() ? 1 : c.x.shape[c.dim];
-        std::vector<int64_t> counts{1, n / 2, n};
-        if (n > 2000) counts = {0, 7, 1100, n};
+        if (!sorted && c.dim != 0) continue;
+        std::vector<int64_t> counts{n / 2, n};
+        if (c.x.shape.empty()) counts = {1};
+        if (n > 1000) counts = {7, 1100};
         for (const int64_t k : counts)
           samples.push_back({.operands = {c.x},
                              .attrs = attributes(TopKAttrs{{c.dim}, k, largest, sorted}),
