@@ -25,8 +25,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // 2 / (n - correction) * (x - mean) * g
 Tensor var_gradient(const Tensor& g, const Tensor& x, const VarAttrs& a) {
   const double freedom = static_cast<double>(reduced_count(x.shape(), a.reduce)) - a.correction;
-  const Tensor mean_of = div(internal::sum_kept(x, a.reduce), static_cast<double>(reduced_count(x.shape(), a.reduce)));
-  return mul(sub(x, mean_of), mul(with_kept_dims(g, x.shape(), a.reduce), 2 / freedom));
+  return mul(sub(x, internal::mean_kept(x, a.reduce)), mul(with_kept_dims(g, x.shape(), a.reduce), 2 / freedom));
 }
 
 double variance(const Group& group, double correction) {

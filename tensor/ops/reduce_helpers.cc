@@ -4,6 +4,16 @@
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::internal {
+namespace {
+
+Dims listed(const ReduceAttrs& a, int rank) {
+  Dims dims;
+  for (int i = 0; i < rank; ++i)
+    if (is_reduced(a, i)) dims.push_back(i);
+  return dims;
+}
+
+}  // namespace
 
 Dims reduced_shape(const Dims& shape, const ReduceAttrs& a, bool keepdim) {
   Dims out;
@@ -56,10 +66,13 @@ Tensor with_kept_dims(const Tensor& reduced, const Dims& shape, const ReduceAttr
 }
 
 Tensor sum_kept(const Tensor& x, const ReduceAttrs& a) {
-  Dims dims;
-  for (int i = 0; i < x.dim(); ++i)
-    if (is_reduced(a, i)) dims.push_back(i);
+  const Dims dims = listed(a, x.dim());
   return dims.empty() ? x : sum(x, dims, true);
+}
+
+Tensor mean_kept(const Tensor& x, const ReduceAttrs& a) {
+  const Dims dims = listed(a, x.dim());
+  return dims.empty() ? x : mean(x, dims, true);
 }
 
 ReduceAttrs reduce_attrs(const char* op, const Tensor& x, const Dims& dims, bool keepdim, DType dtype) {

@@ -26,8 +26,9 @@ DTypes real_dtypes(const OpCall& call);     // the output is real
 
 // A reduced tensor with sizes of 1 where dimensions went, so that it broadcasts against the input.
 Tensor with_kept_dims(const Tensor& reduced, const Dims& shape, const ReduceAttrs& a);
-// Sums over the reduced dimensions and keeps them. A scalar is its own sum.
+// Sums, and means, over the reduced dimensions, which stay. A scalar is its own.
 Tensor sum_kept(const Tensor& x, const ReduceAttrs& a);
+Tensor mean_kept(const Tensor& x, const ReduceAttrs& a);
 
 // `dims` as a bit mask; an empty list means all. Throws IndexError naming `op`.
 ReduceAttrs reduce_attrs(const char* op, const Tensor& x, const Dims& dims, bool keepdim,
