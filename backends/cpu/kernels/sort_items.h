@@ -78,7 +78,7 @@ struct PackedItem {
   int64_t place() const { return static_cast<int64_t>(bits & 0xffffffff); }
   friend bool operator<(PackedItem a, PackedItem b) { return a.bits < b.bits; }
 };
-inline constexpr int64_t kMaxPackedLength = int64_t{1} << 32;
+inline constexpr int64_t kMaxPackedLength = (int64_t{1} << 32) - 1;  // so that counts of places fit 32 bits, too
 
 struct WideItem {
   uint64_t bits;
