@@ -212,13 +212,35 @@ class Tensor {
 
   // --- Reductions over all elements or over `dims`.
   Tensor sum() const;
-  Tensor sum(const Dims& dims, bool keepdim = false) const;
+  Tensor sum(const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined) const;
   Tensor mean() const;
-  Tensor mean(const Dims& dims, bool keepdim = false) const;
+  Tensor mean(const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined) const;
+  Tensor prod() const;
+  Tensor prod(const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined) const;
+  Tensor amax(const Dims& dims = {}, bool keepdim = false) const;
+  Tensor amin(const Dims& dims = {}, bool keepdim = false) const;
   Tensor max() const;
+  Tensor min() const;
   std::pair<Tensor, Tensor> max(int64_t dim, bool keepdim = false) const;  // values, indices (int64)
-  Tensor argmax(int64_t dim, bool keepdim = false) const;
-  Tensor log_softmax(int64_t dim) const;
+  std::pair<Tensor, Tensor> min(int64_t dim, bool keepdim = false) const;
+  Tensor argmax(std::optional<int64_t> dim = {}, bool keepdim = false) const;
+  Tensor argmin(std::optional<int64_t> dim = {}, bool keepdim = false) const;
+  Tensor any() const;
+  Tensor any(const Dims& dims, bool keepdim = false) const;
+  Tensor all() const;
+  Tensor all(const Dims& dims, bool keepdim = false) const;
+  Tensor var(const Dims& dims = {}, double correction = 1, bool keepdim = false) const;
+  Tensor std(const Dims& dims = {}, double correction = 1, bool keepdim = false) const;
+  Tensor norm(double p = 2, const Dims& dims = {}, bool keepdim = false) const;
+  Tensor logsumexp(const Dims& dims, bool keepdim = false) const;
+
+  // --- Along a dimension.
+  Tensor cumsum(int64_t dim, DType dtype = DType::kUndefined) const;
+  Tensor softmax(int64_t dim, DType dtype = DType::kUndefined) const;
+  Tensor log_softmax(int64_t dim, DType dtype = DType::kUndefined) const;
+  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // values, indices (int64)
+  Tensor argsort(int64_t dim = -1, bool descending = false) const;
+  std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) const;
 
   // --- In place. They bump the version and record themselves in the graph.
   Tensor& add_(const Tensor& other, const Scalar& alpha = 1);

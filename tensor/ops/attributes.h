@@ -31,14 +31,50 @@ struct ToDeviceAttrs {
   Device device;
 };
 
-struct ReduceAttrs {  // sum, mean, amax
+struct ReduceAttrs {  // sum, mean, prod, amax, amin, any, all, logsumexp
   uint32_t dims = 0;  // bit mask
+  bool keepdim = false;
+  DType dtype = DType::kUndefined;  // sum, mean, prod: of the result; undefined: by the input's
+};
+
+struct VarAttrs {  // var, std
+  ReduceAttrs reduce;
+  double correction = 1;  // the sum of squares is divided by n - correction
+};
+
+struct VectorNormAttrs {
+  ReduceAttrs reduce;
+  double ord = 2;  // any number, infinities included
+};
+
+inline constexpr int kAllDims = -1;  // argmax, argmin
+
+struct DimAttrs {  // cat, gather, max and min with indices, argmax, argmin
+  int dim = 0;
   bool keepdim = false;
 };
 
-struct DimAttrs {  // log_softmax, cat, gather, max with indices
-  int dim = 0;
-  bool keepdim = false;
+struct SoftmaxAttrs {  // softmax, log_softmax
+  DimAttrs dim;
+  DType dtype = DType::kUndefined;  // of the computation and the result; undefined: the input's
+};
+
+struct ScanAttrs {  // cumsum
+  DimAttrs dim;
+  bool reverse = false;             // from the last element to the first
+  DType dtype = DType::kUndefined;  // of the result; undefined: by the input's
+};
+
+struct SortAttrs {
+  DimAttrs dim;
+  bool descending = false;
+};
+
+struct TopKAttrs {
+  DimAttrs dim;
+  int64_t k = 1;
+  bool largest = true;
+  bool sorted = true;  // else in the order of their indices
 };
 
 struct GatherBackwardAttrs {  // scatter-add along `dim` into zeros of `shape`

@@ -1,7 +1,9 @@
 #ifndef VELLUM_TENSOR_OPS_OPS_H_
 #define VELLUM_TENSOR_OPS_OPS_H_
 
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -99,22 +101,78 @@ Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& exp_out(Tensor& out, const Tensor& x);
 Tensor& sqrt_out(Tensor& out, const Tensor& x);
-Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
 
-// --- Reductions. An empty `dims` means all of them.
+// --- Reductions. Negative dimensions count from the end, an empty `dims` means all; with `keepdim` reduced dimensions
+// stay with size 1. Forms with `out` write as those above. Floating-point sums are taken in many lanes that meet in
+// double, so they do not depend on the number of threads.
+// Integers give int64 unless `dtype` says otherwise: x is converted to it first. mean takes integers only with a dtype.
 Tensor sum(const Tensor& x);
-Tensor sum(const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor sum(const Tensor& x, const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined);
 Tensor mean(const Tensor& x);
-Tensor mean(const Tensor& x, const Dims& dims, bool keepdim = false);
-Tensor amax(const Tensor& x, const Dims& dims, bool keepdim = false);  // ties share the gradient
+Tensor mean(const Tensor& x, const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined);
+Tensor prod(const Tensor& x);
+Tensor prod(const Tensor& x, const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined);
+// Of real numbers; NaN wins. Equal elements share the gradient. Throws ShapeError where there is nothing to choose
+// from.
+Tensor amax(const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor amin(const Tensor& x, const Dims& dims, bool keepdim = false);
 Tensor max(const Tensor& x);
-std::pair<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim = false);  // first of equal values
-Tensor argmax(const Tensor& x, int64_t dim, bool keepdim = false);
+Tensor min(const Tensor& x);
+// Values and int64 indices; of equal values the first, which has the gradient.
+std::pair<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim = false);
+std::pair<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepdim = false);
+// int64; without a dimension the index into all elements in row-major order.
+Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+// Whether any element, or each, is not zero (NaN is not): bool, for uint8 uint8.
+Tensor any(const Tensor& x);
+Tensor any(const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor all(const Tensor& x);
+Tensor all(const Tensor& x, const Dims& dims, bool keepdim = false);
+// Sums of |x - mean|^2 over n - correction, and their square roots: real.
+Tensor var(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
+Tensor std(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
+std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
+// (sum |x|^ord)^(1/ord), real. Order 0 counts the elements that are not 0; infinity and -infinity are the largest and
+// the smallest magnitude. The gradient at 0 is 0.
+Tensor vector_norm(const Tensor& x, double ord = 2, const Dims& dims = {}, bool keepdim = false);
+Tensor norm(const Tensor& x, double p = 2, const Dims& dims = {}, bool keepdim = false);        // vector_norm
+Tensor norm(const Tensor& x, std::string_view p, const Dims& dims = {}, bool keepdim = false);  // "fro": order 2
+Tensor logsumexp(const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& mean_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& prod_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& amax_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& amin_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& argmax_out(Tensor& out, const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor& argmin_out(Tensor& out, const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor& any_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& all_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& var_out(Tensor& out, const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
+Tensor& std_out(Tensor& out, const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
+Tensor& vector_norm_out(Tensor& out, const Tensor& x, double ord = 2, const Dims& dims = {}, bool keepdim = false);
+Tensor& logsumexp_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
 // Sums over the dimensions that broadcasting added or stretched, so that the result has `shape`.
 Tensor sum_to(const Tensor& x, const Dims& shape);
 
+// --- Along a dimension.
+// Running sums; integers give int64 unless `dtype` says otherwise.
+Tensor cumsum(const Tensor& x, int64_t dim, DType dtype = DType::kUndefined);
+Tensor& cumsum_out(Tensor& out, const Tensor& x, int64_t dim);
+// Values and int64 indices. Equal elements keep their order, NaN counts as larger than every number.
+std::pair<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false);
+Tensor argsort(const Tensor& x, int64_t dim = -1, bool descending = false);
+// The k largest or smallest elements with their int64 indices, in their order or, not `sorted`, in the order of their
+// indices; of equal ones the first. Throws IndexError when there are fewer than k.
+std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);
+
 // --- Neural network functions.
-Tensor log_softmax(const Tensor& x, int64_t dim);
+// Of floating dtypes; `dtype` is what x is converted to first.
+Tensor softmax(const Tensor& x, int64_t dim, DType dtype = DType::kUndefined);
+Tensor softmax_backward(const Tensor& grad, const Tensor& output, int64_t dim);
+Tensor& softmax_out(Tensor& out, const Tensor& x, int64_t dim);
+Tensor& log_softmax_out(Tensor& out, const Tensor& x, int64_t dim);
+Tensor log_softmax(const Tensor& x, int64_t dim, DType dtype = DType::kUndefined);
 Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int64_t dim);
 // log_probabilities [N, C], target int64 [N] with entries in [0, C) or ignore_index. Scalar, or [N] without reduction.
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllLossAttrs& options = {});

@@ -3,74 +3,29 @@
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
-#include "vellum/tensor/reference_helpers.h"
+#include "vellum/tensor/ops/reduce_helpers.h"
 
 namespace vellum {
 namespace {
 
+using internal::call_into;
+using internal::infer_reduction;
+using internal::reduce_attrs;
+using internal::reduce_reference;
+using internal::reduced_dims;
+using internal::with_kept_dims;
 using reference::Complex;
+using Group = std::vector<Complex>;
 
-bool is_reduced(const ReduceAttrs& a, int dim) { return a.dims >> dim & 1; }
-
-Dims reduced_shape(const Dims& shape, const ReduceAttrs& a, bool keepdim) {
-  Dims out;
-  for (int i = 0; i < shape.size(); ++i) {
-    if (!is_reduced(a, i))
-      out.push_back(shape[i]);
-    else if (keepdim)
-      out.push_back(1);
-  }
-  return out;
+Complex total_of(const Group& group) {
+  Complex total = 0;
+  for (const Complex x : group) total += x;
+  return total;
 }
-
-void infer_reduction(Inference& call) {
-  const auto& a = call.attributes<ReduceAttrs>();
-  call.add_output(reduced_shape(call.input(0).shape(), a, a.keepdim));
-}
-
-uint32_t reduced_dims(const OpCall& call) { return call.attributes<ReduceAttrs>().dims; }
-
-int64_t reduced_count(const Dims& shape, const ReduceAttrs& a) {
-  int64_t count = 1;
-  for (int i = 0; i < shape.size(); ++i)
-    if (is_reduced(a, i)) count *= shape[i];
-  return count;
-}
-
-// A reduced tensor with sizes of 1 where dimensions went, so that it broadcasts against the input.
-Tensor with_kept_dims(const Tensor& reduced, const Dims& shape, const ReduceAttrs& a) {
-  return a.keepdim || a.dims == 0 ? reduced : reduced.reshape(reduced_shape(shape, a, true));
-}
-
-// Folds all elements of each output position with `fold`, from `start`.
-template <typename F>
-std::vector<RefTensor> fold_reference(const RefCall& call, Complex start, F fold) {
-  const auto& a = call.attributes<ReduceAttrs>();
-  const RefTensor& x = call.inputs[0];
-  RefTensor out = reference::zeros(reduced_shape(x.shape, a, a.keepdim), x.dtype);
-  std::fill(out.values.begin(), out.values.end(), start);
-  Dims strides = contiguous_strides(reduced_shape(x.shape, a, true));
-  for (int i = 0; i < x.shape.size(); ++i)
-    if (is_reduced(a, i)) strides[i] = 0;
-  for (size_t i = 0; i < x.values.size(); ++i) {
-    Complex& into = out.values[reference::strided_index(static_cast<int64_t>(i), x.shape, strides)];
-    into = fold(into, x.values[i]);
-  }
-  return {out};
-}
-
-// Integers are summed in int64.
-DTypes sum_dtypes(const OpCall& call) {
-  const DType t = call.input(0).dtype();
-  return is_integral(t) ? DTypes{kInt64, kInt64} : DTypes{t, t};
-}
-
-constexpr DTypeSet kSumDTypes = kDifferentiableDTypes | DTypeSet(kInt64);
 
 constexpr OpDef kSum{.name = "sum",
                      .kind = OpKind::kReduction,
-                     .dtypes = sum_dtypes,
-                     .domain = kSumDTypes,
+                     .dtypes = internal::widened_dtypes,
                      .infer = infer_reduction,
                      .reduced_dims = reduced_dims,
                      .attrs = attrs_type<ReduceAttrs>,
@@ -79,176 +34,175 @@ constexpr OpDef kSum{.name = "sum",
                            const Dims shape = v.input_shape();
                            v.grad() = with_kept_dims(v.cotangent(), shape, v.attributes<ReduceAttrs>()).expand(shape);
                          },
-                     .reference = {.tensors = [](const RefCall& call) {
-                       return fold_reference(call, 0, [](Complex a, Complex x) { return a + x; });
-                     }}};
+                     .reference = {.tensors = [](const RefCall& call) { return reduce_reference(call, total_of); }}};
 OpSlot sum_slot{kSum, "reduce"};
 
-constexpr OpDef kMean{.name = "mean",
+DTypes mean_dtypes(const OpCall& call) {
+  const DType asked = call.attributes<ReduceAttrs>().dtype;
+  const DType t = asked == DType::kUndefined ? call.input(0).dtype() : asked;
+  if (!is_differentiable(t))
+    throw_error<DTypeError>("mean: not defined for dtype ", t, "; name a floating or complex dtype for the result");
+  return {t, t};
+}
+
+constexpr OpDef kMean{
+    .name = "mean",
+    .kind = OpKind::kReduction,
+    .dtypes = mean_dtypes,
+    .domain = kDifferentiableDTypes,
+    .infer = infer_reduction,
+    .reduced_dims = reduced_dims,
+    .attrs = attrs_type<ReduceAttrs>,
+    .vjp =
+        [](Vjp& v) {
+          const auto& a = v.attributes<ReduceAttrs>();
+          const Dims shape = v.input_shape();
+          const Tensor share = div(v.cotangent(), static_cast<double>(internal::reduced_count(shape, a)));
+          v.grad() = with_kept_dims(share, shape, a).expand(shape);
+        },
+    .reference = {.tensors = [](const RefCall& call) {
+      return reduce_reference(call,
+                              [](const Group& group) { return total_of(group) / static_cast<double>(group.size()); });
+    }}};
+OpSlot mean_slot{kMean, "reduce"};
+
+// --- prod
+
+// The product of all other elements of each line along the last dimension, without a division, so that zeros do no
+// harm at any order of differentiation: pairs of elements are multiplied, the pairs' other products found, and each
+// element's is that of its pair times its partner.
+Tensor product_of_others(const Tensor& x) {
+  const int last = x.dim() - 1;
+  const int64_t n = x.size(last), half = n / 2;
+  if (n == 1) return ones_like(x);
+  const Tensor left = x.narrow(last, 0, half), right = x.narrow(last, half, half),
+               rest = x.narrow(last, 2 * half, n % 2);
+  const Tensor others = product_of_others(cat({mul(left, right), rest}, last));
+  const Tensor of_pairs = others.narrow(last, 0, half);
+  return cat({mul(of_pairs, right), mul(of_pairs, left), others.narrow(last, half, n % 2)}, last);
+}
+
+void prod_vjp(Vjp& v) {
+  const auto& a = v.attributes<ReduceAttrs>();
+  const Dims shape = v.input_shape();
+  const Tensor x = v.input().to(v.output_dtype());
+  if (x.numel() == 0) {
+    v.grad() = zeros_like(x);
+    return;
+  }
+  // The reduced dimensions become one, the last.
+  Dims order, back = Dims::of_size(shape.size());
+  for (const bool reduced : {false, true})
+    for (int i = 0; i < shape.size(); ++i)
+      if (internal::is_reduced(a, i) == reduced) order.push_back(i);
+  for (int i = 0; i < order.size(); ++i) back[static_cast<int>(order[i])] = i;
+  const Tensor turned = x.permute(order);
+  const Tensor lines = turned.reshape({-1, internal::reduced_count(shape, a)});
+  const Tensor others = product_of_others(lines).reshape(turned.shape()).permute(back);
+  v.grad() = mul(with_kept_dims(v.cotangent(), shape, a), conj(others));
+}
+
+constexpr OpDef kProd{.name = "prod",
                       .kind = OpKind::kReduction,
-                      .dtypes = dtype_rules::same,
-                      .domain = kDifferentiableDTypes,
+                      .dtypes = internal::widened_dtypes,
                       .infer = infer_reduction,
                       .reduced_dims = reduced_dims,
                       .attrs = attrs_type<ReduceAttrs>,
-                      .vjp =
-                          [](Vjp& v) {
-                            const auto& a = v.attributes<ReduceAttrs>();
-                            const Dims shape = v.input_shape();
-                            const Tensor share = div(v.cotangent(), static_cast<double>(reduced_count(shape, a)));
-                            v.grad() = with_kept_dims(share, shape, a).expand(shape);
-                          },
+                      .saves = {saves_input(0)},
+                      .vjp = prod_vjp,
                       .reference = {.tensors = [](const RefCall& call) {
-                        auto out = fold_reference(call, 0, [](Complex a, Complex x) { return a + x; });
-                        const double count =
-                            static_cast<double>(reduced_count(call.inputs[0].shape, call.attributes<ReduceAttrs>()));
-                        for (Complex& x : out[0].values) x /= count;
-                        return out;
-                      }}};
-OpSlot mean_slot{kMean, "reduce"};
-
-void infer_amax(Inference& call) {
-  const auto& a = call.attributes<ReduceAttrs>();
-  const Dims shape = call.input(0).shape();
-  if (reduced_count(shape, a) == 0 && numel_of(reduced_shape(shape, a, true)) > 0)
-    throw_error<ShapeError>("amax: shape ", shape,
-                            " has no elements along the reduced dimensions, so there is no maximum");
-  infer_reduction(call);
-}
-
-void amax_vjp(Vjp& v) {
-  const auto& a = v.attributes<ReduceAttrs>();
-  const Dims shape = v.input_shape();
-  const Tensor hits = eq(v.input(), with_kept_dims(v.output(), shape, a)).to(v.input_dtype());
-  Dims dims;
-  for (int i = 0; i < shape.size(); ++i)
-    if (is_reduced(a, i)) dims.push_back(i);
-  const Tensor count = dims.empty() ? hits : sum(hits, dims, true);
-  v.grad() = mul(div(with_kept_dims(v.cotangent(), shape, a), count), hits);
-}
-
-constexpr OpDef kAmax{.name = "amax",
-                      .kind = OpKind::kReduction,
-                      .dtypes = dtype_rules::same,
-                      .domain = kRealDTypes,
-                      .infer = infer_amax,
-                      .reduced_dims = reduced_dims,
-                      .attrs = attrs_type<ReduceAttrs>,
-                      .saves = {saves_input(0) | saves_output()},
-                      .vjp = amax_vjp,
-                      .reference = {.tensors = [](const RefCall& call) {
-                        return fold_reference(call, -std::numeric_limits<double>::infinity(), [](Complex a, Complex x) {
-                          return x.real() > a.real() || x.real() != x.real() ? x : a;
+                        return reduce_reference(call, [](const Group& group) {
+                          Complex product = 1;
+                          for (const Complex x : group) product *= x;
+                          return product;
                         });
                       }}};
-OpSlot amax_slot{kAmax, "reduce"};
+OpSlot prod_slot{kProd, "reduce"};
 
-// --- max along a dimension, with indices
+// --- any and all: whether elements are not zero. NaN is not.
 
-void infer_max(Inference& call) {
-  const auto& a = call.attributes<DimAttrs>();
-  Dims shape = call.input(0).shape();
-  if (!shape.empty()) {
-    if (shape[a.dim] == 0)
-      throw_error<ShapeError>("max: dimension ", a.dim, " of shape ", shape, " is empty, so there is no maximum");
-    if (a.keepdim)
-      shape[a.dim] = 1;
-    else
-      shape.erase(a.dim);
-  }
-  call.add_output(shape);
-  call.add_output(shape, kInt64);
-}
+// PyTorch's exception: bytes stay bytes.
+DTypes truth_dtypes(const OpCall& call) { return {kBool, call.input(0).dtype() == kUInt8 ? kUInt8 : kBool}; }
 
-void max_vjp(Vjp& v) {
-  const auto& a = v.attributes<DimAttrs>();
-  const Dims shape = v.input_shape();
-  if (shape.empty()) {
-    v.grad() = v.cotangent(0);
-    return;
-  }
-  const auto kept = [&a](const Tensor& t) { return a.keepdim ? t : t.unsqueeze(a.dim); };
-  v.grad() = gather_backward(kept(v.cotangent(0)), kept(v.output(1)), a.dim, shape);
-}
+constexpr OpDef kAny{.name = "any",
+                     .kind = OpKind::kReduction,
+                     .dtypes = truth_dtypes,
+                     .domain = kBool,
+                     .infer = infer_reduction,
+                     .reduced_dims = reduced_dims,
+                     .attrs = attrs_type<ReduceAttrs>,
+                     .reference = {.tensors = [](const RefCall& call) {
+                       return reduce_reference(call, [](const Group& group) {
+                         return Complex(std::any_of(group.begin(), group.end(), [](Complex x) { return x != 0.0; }));
+                       });
+                     }}};
+OpSlot any_slot{kAny, "reduce"};
 
-std::vector<RefTensor> max_reference(const RefCall& call) {
-  const auto& a = call.attributes<DimAttrs>();
-  const RefTensor& x = call.inputs[0];
-  Dims shape = x.shape;
-  if (!shape.empty()) {
-    if (a.keepdim)
-      shape[a.dim] = 1;
-    else
-      shape.erase(a.dim);
-  }
-  const reference::Split3 s(x.shape, a.dim);
-  RefTensor values = reference::zeros(shape, x.dtype), indices = reference::zeros(shape, kInt64);
-  for (int64_t o = 0; o < s.outer; ++o)
-    for (int64_t i = 0; i < s.inner; ++i) {
-      int64_t best = 0;
-      const auto at = [&](int64_t k) { return x.values[(o * s.n + k) * s.inner + i].real(); };
-      for (int64_t k = 1; k < s.n; ++k)
-        if (at(k) > at(best) || (at(k) != at(k) && at(best) == at(best))) best = k;
-      values.values[o * s.inner + i] = at(best);
-      indices.values[o * s.inner + i] = static_cast<double>(best);
-    }
-  return {values, indices};
-}
+constexpr OpDef kAll{.name = "all",
+                     .kind = OpKind::kReduction,
+                     .dtypes = truth_dtypes,
+                     .domain = kBool,
+                     .infer = infer_reduction,
+                     .reduced_dims = reduced_dims,
+                     .attrs = attrs_type<ReduceAttrs>,
+                     .reference = {.tensors = [](const RefCall& call) {
+                       return reduce_reference(call, [](const Group& group) {
+                         return Complex(std::all_of(group.begin(), group.end(), [](Complex x) { return x != 0.0; }));
+                       });
+                     }}};
+OpSlot all_slot{kAll, "reduce"};
 
-constexpr OpDef kMax{.name = "max",
-                     .kind = OpKind::kGeneral,
-                     .outputs = 2,
-                     .dtypes = dtype_rules::same,
-                     .domain = kRealDTypes,
-                     .infer = infer_max,
-                     .attrs = attrs_type<DimAttrs>,
-                     .saves = {saves_output(1)},
-                     .vjp = max_vjp,
-                     .non_differentiable_outputs = 0b10,
-                     .reference = {.tensors = max_reference}};
-OpSlot max_slot{kMax, "reduce"};
+// --- Calling.
 
-ReduceAttrs reduce_attrs(const char* op, const Tensor& x, const Dims& dims, bool keepdim) {
-  ReduceAttrs attrs{0, keepdim};
-  for (const int64_t d : dims) {
-    const uint32_t bit = 1u << wrap_dim(op, d, x.dim());
-    if (attrs.dims & bit) throw_error<IndexError>(op, ": dimension ", d, " is named twice in ", dims);
-    attrs.dims |= bit;
-  }
-  const uint32_t all = (1u << x.dim()) - 1;
-  attrs.dims = dims.empty() ? all : attrs.dims & all;
-  return attrs;
-}
+// Kernels write int64 sums and products; a narrower integer that is asked for is the low bits of that.
+bool is_narrow(DType dtype) { return dtype != DType::kUndefined && is_integral(dtype) && dtype != kInt64; }
 
-Tensor reduce(OpSlot& slot, const Tensor& x, const Dims& dims, bool keepdim) {
-  const ReduceAttrs attrs = reduce_attrs(slot.def().name.data(), x, dims, keepdim);
+Tensor reduce(OpSlot& slot, const Tensor& x, const Dims& dims, bool keepdim, DType dtype = DType::kUndefined) {
+  const char* op = slot.def().name.data();
+  if (is_narrow(dtype)) return reduce(slot, x.to(dtype), dims, keepdim).to(dtype);
+  const ReduceAttrs attrs = reduce_attrs(op, x, dims, keepdim, dtype);
   return call(slot, {&x}, &attrs);
+}
+
+Tensor& reduce_into(OpSlot& slot, Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
+  return call_into(slot, out, x, reduce_attrs(slot.def().name.data(), x, dims, keepdim));
 }
 
 }  // namespace
 
 Tensor sum(const Tensor& x) { return reduce(sum_slot, x, {}, false); }
-Tensor sum(const Tensor& x, const Dims& dims, bool keepdim) { return reduce(sum_slot, x, dims, keepdim); }
+Tensor sum(const Tensor& x, const Dims& dims, bool keepdim, DType dtype) {
+  return reduce(sum_slot, x, dims, keepdim, dtype);
+}
 Tensor mean(const Tensor& x) { return reduce(mean_slot, x, {}, false); }
-Tensor mean(const Tensor& x, const Dims& dims, bool keepdim) { return reduce(mean_slot, x, dims, keepdim); }
-Tensor amax(const Tensor& x, const Dims& dims, bool keepdim) { return reduce(amax_slot, x, dims, keepdim); }
-Tensor max(const Tensor& x) { return reduce(amax_slot, x, {}, false); }
+Tensor mean(const Tensor& x, const Dims& dims, bool keepdim, DType dtype) {
+  const ReduceAttrs attrs = reduce_attrs("mean", x, dims, keepdim, dtype);
+  return call(mean_slot, {&x}, &attrs);
+}
+Tensor prod(const Tensor& x) { return reduce(prod_slot, x, {}, false); }
+Tensor prod(const Tensor& x, const Dims& dims, bool keepdim, DType dtype) {
+  return reduce(prod_slot, x, dims, keepdim, dtype);
+}
+Tensor any(const Tensor& x) { return reduce(any_slot, x, {}, false); }
+Tensor any(const Tensor& x, const Dims& dims, bool keepdim) { return reduce(any_slot, x, dims, keepdim); }
+Tensor all(const Tensor& x) { return reduce(all_slot, x, {}, false); }
+Tensor all(const Tensor& x, const Dims& dims, bool keepdim) { return reduce(all_slot, x, dims, keepdim); }
 
 Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
-  const ReduceAttrs attrs = reduce_attrs("sum", x, dims, keepdim);
-  const Tensor* inputs[] = {&x};
-  call_out(sum_slot, out, inputs, &attrs);
-  return out;
+  return reduce_into(sum_slot, out, x, dims, keepdim);
 }
-
-std::pair<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim) {
-  const DimAttrs attrs{wrap_dim("max", dim, x.dim()), keepdim};
-  const Tensor* inputs[] = {&x};
-  std::vector<Tensor> outputs = call_all(max_slot, inputs, &attrs);
-  return {std::move(outputs[0]), std::move(outputs[1])};
+Tensor& mean_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
+  return reduce_into(mean_slot, out, x, dims, keepdim);
 }
-
-Tensor argmax(const Tensor& x, int64_t dim, bool keepdim) { return max(x.detach(), dim, keepdim).second; }
+Tensor& prod_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
+  return reduce_into(prod_slot, out, x, dims, keepdim);
+}
+Tensor& any_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
+  return reduce_into(any_slot, out, x, dims, keepdim);
+}
+Tensor& all_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
+  return reduce_into(all_slot, out, x, dims, keepdim);
+}
 
 Tensor sum_to(const Tensor& x, const Dims& shape) {
   if (x.shape() == shape) return x;
@@ -263,11 +217,20 @@ Tensor sum_to(const Tensor& x, const Dims& shape) {
 }
 
 Tensor Tensor::sum() const { return vellum::sum(*this); }
-Tensor Tensor::sum(const Dims& dims, bool keepdim) const { return vellum::sum(*this, dims, keepdim); }
+Tensor Tensor::sum(const Dims& dims, bool keepdim, DType dtype) const {
+  return vellum::sum(*this, dims, keepdim, dtype);
+}
 Tensor Tensor::mean() const { return vellum::mean(*this); }
-Tensor Tensor::mean(const Dims& dims, bool keepdim) const { return vellum::mean(*this, dims, keepdim); }
-Tensor Tensor::max() const { return vellum::max(*this); }
-std::pair<Tensor, Tensor> Tensor::max(int64_t dim, bool keepdim) const { return vellum::max(*this, dim, keepdim); }
-Tensor Tensor::argmax(int64_t dim, bool keepdim) const { return vellum::argmax(*this, dim, keepdim); }
+Tensor Tensor::mean(const Dims& dims, bool keepdim, DType dtype) const {
+  return vellum::mean(*this, dims, keepdim, dtype);
+}
+Tensor Tensor::prod() const { return vellum::prod(*this); }
+Tensor Tensor::prod(const Dims& dims, bool keepdim, DType dtype) const {
+  return vellum::prod(*this, dims, keepdim, dtype);
+}
+Tensor Tensor::any() const { return vellum::any(*this); }
+Tensor Tensor::any(const Dims& dims, bool keepdim) const { return vellum::any(*this, dims, keepdim); }
+Tensor Tensor::all() const { return vellum::all(*this); }
+Tensor Tensor::all(const Dims& dims, bool keepdim) const { return vellum::all(*this, dims, keepdim); }
 
 }  // namespace vellum

@@ -34,19 +34,25 @@ class SoftmaxTest : public KernelTest {
     SCOPED_TRACE(::testing::Message() << dtype_name(dtype) << ' ' << shape << " dim " << dim);
     Array x(dtype, shape), g(dtype, shape), y(dtype, shape), z(dtype, shape);
     x.randomize(generator_), g.randomize(generator_);
-    const DimAttrs attrs{dim, false};
+    const SoftmaxAttrs attrs{{dim}};
     ASSERT_TRUE(call("log_softmax", {&x}, {&y}, {.attrs = &attrs}).ok());
-    ASSERT_TRUE(call("log_softmax_backward", {&g, &y}, {&z}, {.attrs = &attrs}).ok());
+    ASSERT_TRUE(call("log_softmax_backward", {&g, &y}, {&z}, {.attrs = &attrs.dim}).ok());
+    Array p(dtype, shape), q(dtype, shape);
+    ASSERT_TRUE(call("softmax", {&x}, {&p}, {.attrs = &attrs}).ok());
+    ASSERT_TRUE(call("softmax_backward", {&g, &p}, {&q}, {.attrs = &attrs.dim}).ok());
     const Split split(shape, dim);
     split.for_lines([&](auto at) {
-      double total = 0, slopes = 0;
+      double total = 0, slopes = 0, dot = 0;
       for (int64_t k = 0; k < split.n; ++k) {
         total += std::exp(x.at(at(k)).real());
         slopes += g.at(at(k)).real();
+        dot += g.at(at(k)).real() * p.at(at(k)).real();
       }
       for (int64_t k = 0; k < split.n; ++k) {
         expect_close(y, at(k), x.at(at(k)).real() - std::log(total), 16, 4);
         expect_close(z, at(k), g.at(at(k)).real() - std::exp(y.at(at(k)).real()) * slopes, 16, 4);
+        expect_close(p, at(k), std::exp(x.at(at(k)).real()) / total, 32);
+        expect_close(q, at(k), p.at(at(k)).real() * (g.at(at(k)).real() - dot), 16, 4 * p.at(at(k)).real());
       }
     });
   }
@@ -65,7 +71,7 @@ TEST_P(SoftmaxTest, LargeInputsAreStable) {
   for (const bool columns : {false, true}) {
     Array x(kFloat32, columns ? Dims{3, 2} : Dims{2, 3}), y(kFloat32, x.shape());
     x.fill(1e4);
-    const DimAttrs attrs{columns ? 0 : 1, false};
+    const SoftmaxAttrs attrs{{columns ? 0 : 1}};
     ASSERT_TRUE(call("log_softmax", {&x}, {&y}, {.attrs = &attrs}).ok());
     for (int64_t i = 0; i < 6; ++i) expect_close(y, i, -std::log(3.0), 4);
   }
@@ -74,15 +80,34 @@ TEST_P(SoftmaxTest, LargeInputsAreStable) {
 TEST_P(SoftmaxTest, MinusInfinityHasNoShare) {
   Array x(kFloat32, {1, 20}), y(kFloat32, {1, 20});
   x.fill(-kInfinity), x.set(3, 5), x.set(19, 5);
-  const DimAttrs attrs{1, false};
+  const SoftmaxAttrs attrs{{1}};
   ASSERT_TRUE(call("log_softmax", {&x}, {&y}, {.attrs = &attrs}).ok());
   for (int64_t i = 0; i < 20; ++i) expect_close(y, i, i == 3 || i == 19 ? -std::log(2.0) : -kInfinity, 4);
+}
+
+TEST_P(SoftmaxTest, ProbabilitiesOfInfinitiesAreThoseOfTheFormula) {
+  for (const bool columns : {false, true}) {
+    const Dims shape = columns ? Dims{3, 2} : Dims{2, 3};
+    const SoftmaxAttrs attrs{{columns ? 0 : 1}};
+    Array x(kFloat32, shape), y(kFloat32, shape);
+    const auto at = [&](int64_t line, int64_t k) { return columns ? k * 2 + line : line * 3 + k; };
+    x.fill(-kInfinity);  // one line: nothing has a share; the other: all to one element
+    x.set(at(1, 0), 1e4);
+    ASSERT_TRUE(call("softmax", {&x}, {&y}, {.attrs = &attrs}).ok());
+    for (int64_t k = 0; k < 3; ++k) {
+      EXPECT_TRUE(std::isnan(y.at(at(0, k)).real()));
+      EXPECT_EQ(y.at(at(1, k)), Value(k == 0));
+    }
+    x.set(at(1, 2), kInfinity);
+    ASSERT_TRUE(call("softmax", {&x}, {&y}, {.attrs = &attrs}).ok());
+    for (int64_t k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(y.at(at(1, k)).real()));
+  }
 }
 
 TEST_P(SoftmaxTest, NaNSpreadsOverItsLine) {
   Array x(kFloat32, {2, 20}), y(kFloat32, {2, 20});
   x.randomize(generator_), x.set(7, std::nan(""));
-  const DimAttrs attrs{1, false};
+  const SoftmaxAttrs attrs{{1}};
   ASSERT_TRUE(call("log_softmax", {&x}, {&y}, {.attrs = &attrs}).ok());
   for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(std::isnan(y.at(i).real()), i < 20) << i;
 }

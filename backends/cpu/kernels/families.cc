@@ -5,8 +5,9 @@ namespace vellum::cpu {
 std::vector<KernelEntry> all_kernels() {
   std::vector<KernelEntry> all;
   for (KernelFamily* family :
-       {arithmetic_kernels, comparison_kernels, copy_kernels, transcendental_kernels, reduce_kernels, max_kernels,
-        indexing_kernels, scatter_kernels, matmul_kernels, softmax_kernels, nll_loss_kernels, random_kernels}) {
+       {arithmetic_kernels, comparison_kernels, copy_kernels, transcendental_kernels, reduce_kernels,
+        plain_reduce_kernels, moments_kernels, max_kernels, scan_kernels, sort_kernels, topk_kernels, indexing_kernels,
+        scatter_kernels, matmul_kernels, softmax_kernels, log_softmax_kernels, nll_loss_kernels, random_kernels}) {
     const std::span<const KernelEntry> kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

@@ -16,12 +16,18 @@ KernelFamily arithmetic_kernels;      // add, sub, mul, div, neg, conj, complex,
 KernelFamily comparison_kernels;      // eq, ne, lt, le, gt, ge
 KernelFamily copy_kernels;            // copy, fill_
 KernelFamily transcendental_kernels;  // exp, log, sqrt, pow
-KernelFamily reduce_kernels;          // sum, mean, amax
-KernelFamily max_kernels;             // max along a dimension, with indices
+KernelFamily reduce_kernels;          // sum, mean, amax, amin
+KernelFamily plain_reduce_kernels;    // prod, any, all; sum, amax, amin of the integers that are rare
+KernelFamily moments_kernels;         // var, std, vector_norm, logsumexp
+KernelFamily max_kernels;             // max and min along a dimension, with indices; argmax, argmin
+KernelFamily scan_kernels;            // cumsum
+KernelFamily sort_kernels;            // sort
+KernelFamily topk_kernels;            // topk
 KernelFamily indexing_kernels;        // gather, gather_backward, cat, as_strided_backward
 KernelFamily scatter_kernels;         // index_select, index_add, index_copy, scatter, positions, triangles
 KernelFamily matmul_kernels;          // matmul, linear
-KernelFamily softmax_kernels;         // log_softmax, log_softmax_backward
+KernelFamily softmax_kernels;         // softmax, softmax_backward
+KernelFamily log_softmax_kernels;     // log_softmax, log_softmax_backward
 KernelFamily nll_loss_kernels;        // nll_loss, nll_loss_backward
 KernelFamily random_kernels;          // uniform_, normal_, dropout, dropout_backward
 

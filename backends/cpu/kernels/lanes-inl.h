@@ -67,15 +67,22 @@ HWY_INLINE void sum_lanes(const R* x, int64_t n, double* parts) {
   }
 }
 
-// The maximum of x and start; NaN wins.
-template <typename R>
-HWY_INLINE R max_lanes(const R* x, int64_t n, R start) {
+// The largest or smallest of x and start; NaN wins.
+template <bool kMax, typename R>
+HWY_INLINE R extreme_lanes(const R* x, int64_t n, R start) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<R> d;
-  const auto fold = [](auto a, auto b) HWY_ATTR { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a); };
+  const auto fold = [](auto a, auto b) HWY_ATTR {
+    return hn::IfThenElse(hn::Or(kMax ? hn::Gt(b, a) : hn::Lt(b, a), hn::IsNaN(b)), b, a);
+  };
   const auto lanes = fold_vectors(d, x, n, hn::Set(d, start), fold);
   if (!hn::AllFalse(d, hn::IsNaN(lanes))) return std::numeric_limits<R>::quiet_NaN();
-  return hn::GetLane(hn::MaxOfLanes(d, lanes));
+  return hn::GetLane(kMax ? hn::MaxOfLanes(d, lanes) : hn::MinOfLanes(d, lanes));
+}
+
+template <typename R>
+HWY_INLINE R max_lanes(const R* x, int64_t n, R start) {
+  return extreme_lanes<true>(x, n, start);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -22,9 +22,14 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
-// A fold is a struct with the types Element (in memory), Work (of the arithmetic), Lane (a real part of it) and Total
-// (what blocks are combined in), kParts (2 for complex), lane_identity(), identity(), fold(), combine(), fold_row() and
-// finish(). Results do not depend on the number of threads: how elements are grouped follows from the shape alone.
+// A fold is an object with the types Element (in memory), Work (of the arithmetic), Lane (a real part of it), Partial
+// (in which a column is accumulated over a few rows), Total (what blocks are combined in) and Out, kParts (2 where the
+// real and the imaginary part are folded apart), and
+//   Total identity(), Total combine(Total, Total), Out finish(parts, count);
+//   void fold_row(x, n, parts): n Lanes, Lane j into part j % kParts;
+//   either Partial lane_identity() and Partial fold(Partial, Lane),
+//   or void fold_columns(row_at, rows, n, totals): `rows` rows of n Lanes each, row_at(k) is row k until the next call.
+// Results do not depend on the number of threads: how elements are grouped follows from the shape alone.
 inline constexpr int64_t kReduceGrain = 32768;   // elements that are not worth a second thread
 inline constexpr int64_t kFoldBlock = 1024;      // elements that are folded before they meet the total
 inline constexpr int64_t kMaxChunks = 256;       // of the elements of one output
@@ -36,10 +41,9 @@ template <typename T>
 using WorkOf = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float,
                                   std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>;
 
-// int64 sums wrap.
 template <typename W>
 struct LaneOf {
-  using type = std::conditional_t<std::is_same_v<W, int64_t>, uint64_t, W>;
+  using type = W;
 };
 template <typename R>
 struct LaneOf<std::complex<R>> {
@@ -63,60 +67,61 @@ HWY_INLINE const typename Fold::Lane* load_row(const char* from, int64_t stride,
 }
 
 template <typename Fold>
-HWY_INLINE void clear(typename Fold::Total* parts, int64_t n) {
-  std::fill_n(parts, n, Fold::identity());
+HWY_INLINE void clear(const Fold& f, typename Fold::Total* parts, int64_t n) {
+  std::fill_n(parts, n, f.identity());
 }
 
 // Folds positions [first, last) of `folded` into the parts.
 template <typename Fold>
-void fold_range(const char* from, const Walk& folded, int64_t first, int64_t last, typename Fold::Total* parts) {
+void fold_range(const Fold& f, const char* from, const Walk& folded, int64_t first, int64_t last,
+                typename Fold::Total* parts) {
   typename Fold::Work buffer[kFoldBlock];
   const int64_t width = folded.ndim > 0 ? folded.sizes[folded.ndim - 1] : 1;
   const int64_t stride = folded.ndim > 0 ? folded.in[folded.ndim - 1] : int64_t{sizeof(typename Fold::Element)};
   typename Fold::Total block[Fold::kParts];
   int64_t folds = 0;  // into `block`, so that short rows do not pile up in the parts one by one
-  clear<Fold>(block, Fold::kParts);
+  clear(f, block, Fold::kParts);
   for (int64_t at = first; at < last;) {
     const int64_t n = std::min({width - at % width, last - at, kFoldBlock});
     const auto* row = load_row<Fold>(from + folded.in_offset(at), stride, n, buffer);
-    Fold::fold_row(row, n * Fold::kParts, block);
+    f.fold_row(row, n * Fold::kParts, block);
     at += n;
     if (++folds % kRowsPerFlush != 0 && at < last) continue;
-    for (int j = 0; j < Fold::kParts; ++j) parts[j] = Fold::combine(parts[j], block[j]);
-    clear<Fold>(block, Fold::kParts);
+    for (int j = 0; j < Fold::kParts; ++j) parts[j] = f.combine(parts[j], block[j]);
+    clear(f, block, Fold::kParts);
   }
 }
 
 // All of one output.
 template <typename Fold>
-void fold_output(const char* from, const Walk& folded, typename Fold::Total* parts) {
+void fold_output(const Fold& f, const char* from, const Walk& folded, typename Fold::Total* parts) {
   constexpr int kParts = Fold::kParts;
   constexpr bool kInPlace = sizeof(typename Fold::Element) == sizeof(typename Fold::Work);
-  clear<Fold>(parts, kParts);
+  clear(f, parts, kParts);
   if (kInPlace && folded.ndim == 1 && folded.count <= kFoldBlock && folded.in[0] == sizeof(typename Fold::Element))
-    return Fold::fold_row(reinterpret_cast<const typename Fold::Lane*>(from), folded.count * kParts, parts);
-  if (folded.count <= kReduceGrain) return fold_range<Fold>(from, folded, 0, folded.count, parts);
+    return f.fold_row(reinterpret_cast<const typename Fold::Lane*>(from), folded.count * kParts, parts);
+  if (folded.count <= kReduceGrain) return fold_range(f, from, folded, 0, folded.count, parts);
   const int64_t chunk = std::max(kReduceGrain, (folded.count + kMaxChunks - 1) / kMaxChunks);
   const int64_t chunks = (folded.count + chunk - 1) / chunk;
   typename Fold::Total partial[kMaxChunks][kParts];
   parallel_for(0, chunks, 1, [&](int64_t first, int64_t last) HWY_ATTR {
     for (int64_t c = first; c < last; ++c) {
-      clear<Fold>(partial[c], kParts);
-      fold_range<Fold>(from, folded, c * chunk, std::min(folded.count, (c + 1) * chunk), partial[c]);
+      clear(f, partial[c], kParts);
+      fold_range(f, from, folded, c * chunk, std::min(folded.count, (c + 1) * chunk), partial[c]);
     }
   });
   for (int64_t c = 0; c < chunks; ++c)
-    for (int j = 0; j < kParts; ++j) parts[j] = Fold::combine(parts[j], partial[c][j]);
+    for (int j = 0; j < kParts; ++j) parts[j] = f.combine(parts[j], partial[c][j]);
 }
 
 template <typename Fold>
-void reduce_rows(const LoopPlan& plan, const ReducePlan& p) {
+void reduce_rows(const Fold& f, const LoopPlan& plan, const ReducePlan& p) {
   const int64_t outputs = p.kept.count, count = p.folded.count;
   const auto run = [&](int64_t first, int64_t last) HWY_ATTR {
     typename Fold::Total parts[Fold::kParts];
     for (int64_t i = first; i < last; ++i) {
-      fold_output<Fold>(static_cast<const char*>(plan.data[1]) + p.kept.in_offset(i), p.folded, parts);
-      const auto value = Fold::finish(parts, count);
+      fold_output(f, static_cast<const char*>(plan.data[1]) + p.kept.in_offset(i), p.folded, parts);
+      const typename Fold::Out value = f.finish(parts, count);
       std::memcpy(static_cast<char*>(plan.data[0]) + p.kept.out_offset(i), static_cast<const void*>(&value),
                   sizeof(value));
     }
@@ -126,29 +131,40 @@ void reduce_rows(const LoopPlan& plan, const ReducePlan& p) {
   parallel_for(0, outputs, std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, count)), run);
 }
 
+// Folds a few rows of n Lanes into n totals.
+template <typename Fold, typename RowAt>
+HWY_INLINE void fold_few_rows(const Fold& f, const RowAt& row_at, int64_t rows, int64_t n,
+                              typename Fold::Total* totals) {
+  if constexpr (requires { f.fold_columns(row_at, rows, n, totals); }) {
+    f.fold_columns(row_at, rows, n, totals);
+  } else {
+    typename Fold::Partial lanes[kColumns * Fold::kParts];
+    std::fill_n(lanes, n, f.lane_identity());
+    for (int64_t k = 0; k < rows; ++k) {
+      const typename Fold::Lane* x = row_at(k);
+      VELLUM_INDEPENDENT
+      for (int64_t j = 0; j < n; ++j) lanes[j] = f.fold(lanes[j], x[j]);
+    }
+    for (int64_t j = 0; j < n; ++j) totals[j] = f.combine(totals[j], lanes[j]);
+  }
+}
+
 // Folds rows [first, last), `width` elements each, into width * kParts totals.
 template <typename Fold>
-void fold_column_rows(const char* from, const Walk& folded, int64_t first, int64_t last, int64_t width,
+void fold_column_rows(const Fold& f, const char* from, const Walk& folded, int64_t first, int64_t last, int64_t width,
                       typename Fold::Total* totals) {
-  using Lane = typename Fold::Lane;
   typename Fold::Work buffer[kColumns];
-  Lane lanes[kColumns * Fold::kParts];
-  const int64_t n = width * Fold::kParts;
-  for (int64_t row = first; row < last;) {
-    const int64_t end = std::min(last, row + kRowsPerFlush);
-    std::fill_n(lanes, n, Fold::lane_identity());
-    for (; row < end; ++row) {
-      const Lane* x = load_row<Fold>(from + folded.in_offset(row), sizeof(typename Fold::Element), width, buffer);
-      VELLUM_INDEPENDENT
-      for (int64_t j = 0; j < n; ++j) lanes[j] = Fold::fold(lanes[j], x[j]);
-    }
-    for (int64_t j = 0; j < n; ++j) totals[j] = Fold::combine(totals[j], lanes[j]);
+  for (int64_t row = first; row < last; row += kRowsPerFlush) {
+    const auto row_at = [&](int64_t k) HWY_ATTR {
+      return load_row<Fold>(from + folded.in_offset(row + k), sizeof(typename Fold::Element), width, buffer);
+    };
+    fold_few_rows(f, row_at, std::min(kRowsPerFlush, last - row), width * Fold::kParts, totals);
   }
 }
 
 // One block of columns.
 template <typename Fold>
-void reduce_column_block(const char* from, char* to, const Walk& folded, int64_t width) {
+void reduce_column_block(const Fold& f, const char* from, char* to, const Walk& folded, int64_t width) {
   using Total = typename Fold::Total;
   const int64_t n = width * Fold::kParts;
   Total totals[kMaxColumnChunks][kColumns * Fold::kParts];
@@ -157,26 +173,26 @@ void reduce_column_block(const char* from, char* to, const Walk& folded, int64_t
   const int64_t chunks = std::max<int64_t>(1, (folded.count + chunk - 1) / chunk);
   parallel_for(0, chunks, 1, [&](int64_t first, int64_t last) HWY_ATTR {
     for (int64_t c = first; c < last; ++c) {
-      clear<Fold>(totals[c], n);
-      fold_column_rows<Fold>(from, folded, c * chunk, std::min(folded.count, (c + 1) * chunk), width, totals[c]);
+      clear(f, totals[c], n);
+      fold_column_rows(f, from, folded, c * chunk, std::min(folded.count, (c + 1) * chunk), width, totals[c]);
     }
   });
   for (int64_t c = 1; c < chunks; ++c)
-    for (int64_t j = 0; j < n; ++j) totals[0][j] = Fold::combine(totals[0][j], totals[c][j]);
-  auto* out = reinterpret_cast<typename Fold::Element*>(to);
-  for (int64_t j = 0; j < width; ++j) out[j] = Fold::finish(&totals[0][j * Fold::kParts], folded.count);
+    for (int64_t j = 0; j < n; ++j) totals[0][j] = f.combine(totals[0][j], totals[c][j]);
+  auto* out = reinterpret_cast<typename Fold::Out*>(to);
+  for (int64_t j = 0; j < width; ++j) out[j] = f.finish(&totals[0][j * Fold::kParts], folded.count);
 }
 
 template <typename Fold>
-void reduce_columns(const LoopPlan& plan, const ReducePlan& p) {
-  constexpr int64_t kBytes = sizeof(typename Fold::Element);
+void reduce_columns(const Fold& f, const LoopPlan& plan, const ReducePlan& p) {
+  constexpr int64_t kIn = sizeof(typename Fold::Element), kOut = sizeof(typename Fold::Out);
   const int64_t blocks = (p.columns + kColumns - 1) / kColumns, tasks = p.kept.count * blocks;
   const auto run = [&](int64_t first, int64_t last) HWY_ATTR {
     for (int64_t i = first; i < last; ++i) {
       const int64_t column = i % blocks * kColumns, kept = i / blocks;
-      reduce_column_block<Fold>(static_cast<const char*>(plan.data[1]) + p.kept.in_offset(kept) + column * kBytes,
-                                static_cast<char*>(plan.data[0]) + p.kept.out_offset(kept) + column * kBytes, p.folded,
-                                std::min(kColumns, p.columns - column));
+      reduce_column_block(f, static_cast<const char*>(plan.data[1]) + p.kept.in_offset(kept) + column * kIn,
+                          static_cast<char*>(plan.data[0]) + p.kept.out_offset(kept) + column * kOut, p.folded,
+                          std::min(kColumns, p.columns - column));
     }
   };
   const int64_t work = p.folded.count * std::min(kColumns, p.columns);
@@ -185,13 +201,13 @@ void reduce_columns(const LoopPlan& plan, const ReducePlan& p) {
 }
 
 template <typename Fold>
-Status run_reduction(const KernelContext& context) noexcept {
+Status run_reduction(const KernelContext& context, const Fold& f) noexcept {
   const LoopPlan& plan = *context.loop;
-  const ReducePlan p = make_reduce_plan(plan, sizeof(typename Fold::Element));
+  const ReducePlan p = make_reduce_plan(plan, sizeof(typename Fold::Element), sizeof(typename Fold::Out));
   if (p.columns > 0)
-    reduce_columns<Fold>(plan, p);
+    reduce_columns(f, plan, p);
   else if (p.kept.count > 0)
-    reduce_rows<Fold>(plan, p);
+    reduce_rows(f, plan, p);
   return ok_status();
 }
 

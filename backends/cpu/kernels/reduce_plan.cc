@@ -28,15 +28,15 @@ void Walk::remove_last() {
   count /= sizes[ndim];
 }
 
-ReducePlan make_reduce_plan(const LoopPlan& plan, int64_t bytes) {
+ReducePlan make_reduce_plan(const LoopPlan& plan, int64_t in_bytes, int64_t out_bytes) {
   ReducePlan p;
   for (int d = 0; d < plan.ndim; ++d) {
     const bool is_kept = plan.strides[0][d] != 0;
     (is_kept ? p.kept : p.folded).add(plan.sizes[d], plan.strides[1][d], plan.strides[0][d]);
   }
   const int last = p.kept.ndim - 1;
-  const bool rows_are_contiguous = p.folded.ndim > 0 && p.folded.in[p.folded.ndim - 1] == bytes;
-  if (last >= 0 && !rows_are_contiguous && p.kept.in[last] == bytes && p.kept.out[last] == bytes &&
+  const bool rows_are_contiguous = p.folded.ndim > 0 && p.folded.in[p.folded.ndim - 1] == in_bytes;
+  if (last >= 0 && !rows_are_contiguous && p.kept.in[last] == in_bytes && p.kept.out[last] == out_bytes &&
       p.kept.sizes[last] >= kMinColumns) {
     p.columns = p.kept.sizes[last];
     p.kept.remove_last();

@@ -39,8 +39,8 @@ struct ReducePlan {
   int64_t columns = 0;
 };
 
-// `bytes`: of an element of the input and of the output, which have the same dtype.
-ReducePlan make_reduce_plan(const LoopPlan& plan, int64_t bytes);
+// `in_bytes`, `out_bytes`: of an element of the input and of the output.
+ReducePlan make_reduce_plan(const LoopPlan& plan, int64_t in_bytes, int64_t out_bytes);
 
 }  // namespace vellum::cpu
 

@@ -8,106 +8,56 @@
 
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "vellum/backends/cpu/kernels/dim_split.h"
 #include "vellum/backends/cpu/kernels/entries.h"
 #include "vellum/backends/cpu/kernels/families.h"
-#include "vellum/backends/cpu/kernels/half-inl.h"
-#include "vellum/backends/cpu/kernels/lanes-inl.h"
-#include "vellum/backends/cpu/kernels/vector_math-inl.h"
-#include "vellum/backends/cpu/parallel.h"
+#include "vellum/backends/cpu/kernels/softmax-inl.h"
 #include "vellum/tensor/ops/attributes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
-inline constexpr int64_t kBlock = 512;   // elements that pass through buffers on the stack
-inline constexpr int64_t kRows = 32;     // whose logarithms are taken together
-inline constexpr int64_t kGrain = 8192;  // elements that are not worth a second thread
-
+// Whether exponentials can be kept where the result goes, rather than be taken twice.
 template <typename T>
-using RealOf = std::conditional_t<sizeof(T) == 2, float, T>;
+inline constexpr bool kKeeps = sizeof(T) > 2;
 
-// Up to kBlock elements as real numbers, in place or in the buffer.
-template <typename T>
-HWY_INLINE const RealOf<T>* load(const T* x, int64_t n, RealOf<T>* buffer) {
-  if constexpr (sizeof(T) == 2) {
-    to_floats(x, buffer, n);
-    return buffer;
-  } else {
-    return x;
-  }
-}
-
-template <typename T>
-HWY_INLINE void store(const RealOf<T>* values, T* out, int64_t n) {
-  if constexpr (sizeof(T) == 2)
-    from_floats(values, out, n);
-  else if (values != out)
-    std::copy_n(values, n, out);
-}
-
-// Where to compute what goes to `out`.
-template <typename T>
-HWY_INLINE RealOf<T>* in_place(T* out, RealOf<T>* buffer) {
-  if constexpr (sizeof(T) == 2)
-    return buffer;
-  else
-    return out;
-}
-
-// Calls f(at, count) for blocks of [0, n).
-template <typename F>
-HWY_INLINE void for_blocks(int64_t n, const F& f) {
-  for (int64_t at = 0; at < n; at += kBlock) f(at, std::min(kBlock, n - at));
-}
-
-// Sum of exp(x - shift).
+// to[i] = exp(x[i] - shift), for x <= shift; returns the sum.
 template <typename R>
-HWY_INLINE double sum_exp(const R* x, int64_t n, R shift, R* buffer) {
+HWY_INLINE double exponentials(const R* x, R* to, int64_t n, R shift) {
   namespace hn = hwy::HWY_NAMESPACE;
-  map_lanes(x, buffer, n, [shift](auto d, auto v) HWY_ATTR { return exp_lanes(d, hn::Sub(v, hn::Set(d, shift))); });
+  map_lanes(x, to, n, [shift](auto d, auto v) HWY_ATTR { return hn::Exp(d, hn::Sub(v, hn::Set(d, shift))); });
   double total = 0;
-  sum_lanes<1>(buffer, n, &total);
+  sum_lanes<1>(to, n, &total);
   return total;
 }
 
-// Rows of n elements, at most kRows of them: their logarithms are taken together.
 template <typename T>
-void log_softmax_rows(const T* x, T* out, int64_t n, int64_t rows) {
+void softmax_row(const T* x, T* out, int64_t n) {
   using R = RealOf<T>;
   HWY_ALIGN R in[kBlock];
   HWY_ALIGN R work[kBlock];
-  R top[kRows];
-  R total[kRows];
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* row = x + r * n;
-    top[r] = -std::numeric_limits<R>::infinity();
-    for_blocks(
-        n, [&](int64_t at, int64_t count) HWY_ATTR { top[r] = max_lanes(load(row + at, count, in), count, top[r]); });
-    double sum = 0;
-    for_blocks(
-        n, [&](int64_t at, int64_t count) HWY_ATTR { sum += sum_exp(load(row + at, count, in), count, top[r], work); });
-    total[r] = R(sum);
+  R top = -std::numeric_limits<R>::infinity();
+  for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR { top = max_lanes(load(x + at, count, in), count, top); });
+  // A NaN, an infinity or nothing but -infinity.
+  if (!(std::abs(top) < std::numeric_limits<R>::infinity())) {
+    std::fill_n(out, n, T(std::numeric_limits<R>::quiet_NaN()));
+    return;
   }
-  map_lanes(total, total, rows, [](auto d, auto v) HWY_ATTR { return log_lanes(d, v); });
-  for (int64_t r = 0; r < rows; ++r) {
-    for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR {
-      const R* values = load(x + r * n + at, count, in);
-      // Two subtractions: top + log(total) would lose the small part beside a large one.
-      const R shift = top[r], log_total = total[r];
-      R* to = in_place(out + r * n + at, work);
-      VELLUM_INDEPENDENT
-      for (int64_t i = 0; i < count; ++i) to[i] = (values[i] - shift) - log_total;
-      store(to, out + r * n + at, count);
-    });
-  }
+  double total = 0;
+  for_blocks(n, [&](int64_t at, int64_t count)
+                    HWY_ATTR { total += exponentials(load(x + at, count, in), in_place(out + at, work), count, top); });
+  const R scale = R(1 / total);
+  for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR {
+    R* to = in_place(out + at, work);
+    if (!kKeeps<T>) exponentials(load(x + at, count, in), to, count, top);
+    for (int64_t i = 0; i < count; ++i) to[i] *= scale;
+    store(to, out + at, count);
+  });
 }
 
 // Neighbouring columns of an [n, inner] matrix side by side, at most kBlock of them.
 template <typename T>
-void log_softmax_columns(const T* x, T* out, int64_t n, int64_t inner, int64_t columns) {
-  namespace hn = hwy::HWY_NAMESPACE;
+void softmax_columns(const T* x, T* out, int64_t n, int64_t inner, int64_t columns) {
   using R = RealOf<T>;
   HWY_ALIGN R in[kBlock];
   HWY_ALIGN R work[kBlock];
@@ -119,116 +69,107 @@ void log_softmax_columns(const T* x, T* out, int64_t n, int64_t inner, int64_t c
     const R* row = load(x + k * inner, columns, in);
     for (int64_t j = 0; j < columns; ++j) top[j] = ((row[j] > top[j]) | (row[j] != row[j])) ? row[j] : top[j];
   }
-  for (int64_t k = 0; k < n; ++k) {
+  const auto exponentials_of = [&](int64_t k) HWY_ATTR {
     const R* row = load(x + k * inner, columns, in);
     for (int64_t j = 0; j < columns; ++j) work[j] = row[j] - top[j];
     map_lanes(work, work, columns, [](auto d, auto v) HWY_ATTR { return exp_lanes(d, v); });
-    for (int64_t j = 0; j < columns; ++j) total[j] += work[j];
-  }
-  for (int64_t j = 0; j < columns; ++j) total[j] = std::log(total[j]);
+  };
   for (int64_t k = 0; k < n; ++k) {
-    const R* row = load(x + k * inner, columns, in);
-    for (int64_t j = 0; j < columns; ++j) work[j] = (row[j] - top[j]) - R(total[j]);
-    store(work, out + k * inner, columns);
+    exponentials_of(k);
+    for (int64_t j = 0; j < columns; ++j) total[j] += work[j];
+    if (kKeeps<T>) store(work, out + k * inner, columns);
+  }
+  for (int64_t j = 0; j < columns; ++j) top[j] = kKeeps<T> ? R(1 / total[j]) : top[j];
+  for (int64_t k = 0; k < n; ++k) {
+    if constexpr (kKeeps<T>) {
+      for (int64_t j = 0; j < columns; ++j) out[k * inner + j] *= top[j];
+    } else {
+      exponentials_of(k);
+      for (int64_t j = 0; j < columns; ++j) work[j] /= R(total[j]);
+      store(work, out + k * inner, columns);
+    }
   }
 }
 
-// out = g - exp(y) * sum(g).
+// out = y * (g - sum(g * y)).
 template <typename T>
-void backward_row(const T* g, const T* y, T* out, int64_t n) {
-  namespace hn = hwy::HWY_NAMESPACE;
+void softmax_backward_row(const T* g, const T* y, T* out, int64_t n) {
   using R = RealOf<T>;
-  HWY_ALIGN R in[kBlock];
+  HWY_ALIGN R left[kBlock];
+  HWY_ALIGN R right[kBlock];
   HWY_ALIGN R work[kBlock];
   double total = 0;
-  for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR { sum_lanes<1>(load(g + at, count, in), count, &total); });
-  const R factor = R(total);
   for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR {
-    const R* log_p = load(y + at, count, in);
-    map_lanes(log_p, work, count, [](auto d, auto v) HWY_ATTR { return exp_lanes(d, v); });
-    const R* slope = load(g + at, count, in);
+    const R *slope = load(g + at, count, left), *p = load(y + at, count, right);
+    for (int64_t i = 0; i < count; ++i) work[i] = slope[i] * p[i];
+    sum_lanes<1>(work, count, &total);
+  });
+  const R dot = R(total);
+  for_blocks(n, [&](int64_t at, int64_t count) HWY_ATTR {
+    const R *slope = load(g + at, count, left), *p = load(y + at, count, right);
     R* to = in_place(out + at, work);
     VELLUM_INDEPENDENT
-    for (int64_t i = 0; i < count; ++i) to[i] = slope[i] - work[i] * factor;
+    for (int64_t i = 0; i < count; ++i) to[i] = p[i] * (slope[i] - dot);
     store(to, out + at, count);
   });
 }
 
 template <typename T>
-void backward_columns(const T* g, const T* y, T* out, int64_t n, int64_t inner, int64_t columns) {
+void softmax_backward_columns(const T* g, const T* y, T* out, int64_t n, int64_t inner, int64_t columns) {
   using R = RealOf<T>;
-  HWY_ALIGN R in[kBlock];
+  HWY_ALIGN R left[kBlock];
+  HWY_ALIGN R right[kBlock];
   HWY_ALIGN R work[kBlock];
   double total[kBlock];
   std::fill_n(total, columns, 0.0);
   for (int64_t k = 0; k < n; ++k) {
-    const R* slope = load(g + k * inner, columns, in);
-    for (int64_t j = 0; j < columns; ++j) total[j] += slope[j];
+    const R *slope = load(g + k * inner, columns, left), *p = load(y + k * inner, columns, right);
+    for (int64_t j = 0; j < columns; ++j) total[j] += slope[j] * p[j];
   }
   for (int64_t k = 0; k < n; ++k) {
-    map_lanes(load(y + k * inner, columns, in), work, columns, [](auto d, auto v) HWY_ATTR { return exp_lanes(d, v); });
-    const R* slope = load(g + k * inner, columns, in);
-    for (int64_t j = 0; j < columns; ++j) work[j] = slope[j] - work[j] * R(total[j]);
+    const R *slope = load(g + k * inner, columns, left), *p = load(y + k * inner, columns, right);
+    for (int64_t j = 0; j < columns; ++j) work[j] = p[j] * (slope[j] - R(total[j]));
     store(work, out + k * inner, columns);
   }
 }
 
-// Calls rows(offset, n, count) for at most kRows rows or columns(offset, n, inner, count) for all of [outer, n, inner].
-template <typename Rows, typename Columns>
-HWY_INLINE void run_split(const DimSplit& s, const Rows& rows, const Columns& columns) {
-  if (s.outer * s.n * s.inner == 0) return;
-  if (s.inner == 1) {
-    parallel_for(0, s.outer, std::max<int64_t>(1, kGrain / s.n), [&](int64_t first, int64_t last) HWY_ATTR {
-      for (int64_t o = first; o < last; o += kRows) rows(o * s.n, s.n, std::min(kRows, last - o));
-    });
-    return;
-  }
-  const int64_t blocks = (s.inner + kBlock - 1) / kBlock;
-  const int64_t grain = std::max<int64_t>(1, kGrain / (s.n * std::min(kBlock, s.inner)));
-  parallel_for(0, s.outer * blocks, grain, [&](int64_t first, int64_t last) HWY_ATTR {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t column = i % blocks * kBlock;
-      columns(i / blocks * s.n * s.inner + column, s.n, s.inner, std::min(kBlock, s.inner - column));
-    }
-  });
-}
-
 template <typename T>
-Status run_log_softmax(const KernelContext& context) noexcept {
+Status run_softmax(const KernelContext& context) noexcept {
   const TensorArg& x = context.inputs[0];
   const T* from = x.as<const T>();
   T* out = context.outputs[0].as<T>();
   run_split(
-      DimSplit(x.sizes, x.rank, context.attributes<DimAttrs>().dim),
-      [=](int64_t at, int64_t n, int64_t count) HWY_ATTR { log_softmax_rows(from + at, out + at, n, count); },
+      DimSplit(x.sizes, x.rank, context.attributes<SoftmaxAttrs>().dim.dim),
+      [=](int64_t at, int64_t n, int64_t count) HWY_ATTR {
+        for (int64_t last = at + count * n; at < last; at += n) softmax_row(from + at, out + at, n);
+      },
       [=](int64_t at, int64_t n, int64_t inner, int64_t count)
-          HWY_ATTR { log_softmax_columns(from + at, out + at, n, inner, count); });
+          HWY_ATTR { softmax_columns(from + at, out + at, n, inner, count); });
   return ok_status();
 }
 
 template <typename T>
-Status run_log_softmax_backward(const KernelContext& context) noexcept {
+Status run_softmax_backward(const KernelContext& context) noexcept {
   const TensorArg& y = context.inputs[1];
-  const T *g = context.inputs[0].as<const T>(), *log_p = y.as<const T>();
+  const T *g = context.inputs[0].as<const T>(), *p = y.as<const T>();
   T* out = context.outputs[0].as<T>();
   run_split(
       DimSplit(y.sizes, y.rank, context.attributes<DimAttrs>().dim),
       [=](int64_t at, int64_t n, int64_t count) HWY_ATTR {
-        for (int64_t last = at + count * n; at < last; at += n) backward_row(g + at, log_p + at, out + at, n);
+        for (int64_t last = at + count * n; at < last; at += n) softmax_backward_row(g + at, p + at, out + at, n);
       },
       [=](int64_t at, int64_t n, int64_t inner, int64_t count)
-          HWY_ATTR { backward_columns(g + at, log_p + at, out + at, n, inner, count); });
+          HWY_ATTR { softmax_backward_columns(g + at, p + at, out + at, n, inner, count); });
   return ok_status();
 }
 
 template <typename... Ts>
-constexpr auto entries_of() {
-  return std::array{
-      KernelEntry{"log_softmax", dtype_of<Ts>, run_log_softmax<Ts>, nullptr, nullptr, true}...,
-      KernelEntry{"log_softmax_backward", dtype_of<Ts>, run_log_softmax_backward<Ts>, nullptr, nullptr, true}...};
+constexpr auto softmax_entries_of() {
+  return std::array{KernelEntry{"softmax", dtype_of<Ts>, run_softmax<Ts>, nullptr, nullptr, true}...,
+                    KernelEntry{"softmax_backward", dtype_of<Ts>, run_softmax_backward<Ts>, nullptr, nullptr, true}...};
 }
 
-constexpr auto kEntries = entries_of<float16, bfloat16, float, double>();
+constexpr auto kEntries = softmax_entries_of<float16, bfloat16, float, double>();
 
 std::span<const KernelEntry> softmax_entries() { return kEntries; }
 

@@ -4,21 +4,6 @@
 namespace vellum::conformance {
 namespace {
 
-std::vector<Sample> log_softmax_samples(Device) {
-  std::vector<Sample> samples;
-  const std::pair<Dims, int> cases[] = {{{3, 4}, 1}, {{3, 4}, 0}, {{2, 3, 4}, 1}, {{67}, 0},
-                                        {{}, 0},     {{0, 3}, 1}, {{5, 67}, 1}};
-  for (const auto& [shape, dim] : cases)
-    samples.push_back({.operands = {{shape}}, .attrs = attributes(DimAttrs{dim, false})});
-  return samples;
-}
-
-std::vector<Sample> log_softmax_backward_samples(Device device) {
-  std::vector<Sample> samples = log_softmax_samples(device);
-  for (Sample& s : samples) s.operands.push_back(s.operands[0]);
-  return samples;
-}
-
 Operand target(std::vector<double> classes) {
   return {{static_cast<int64_t>(classes.size())}, Values::kFixed, kInt64, 0, classes};
 }
@@ -45,8 +30,6 @@ std::vector<Sample> nll_loss_backward_samples(Device) {
 }
 
 const RegisterSamples kRegistered{
-    {"log_softmax", log_softmax_samples},
-    {"log_softmax_backward", log_softmax_backward_samples},
     {"nll_loss", nll_loss_samples},
     {"nll_loss_backward", nll_loss_backward_samples},
 };
