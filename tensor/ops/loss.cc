@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 
-#include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/reference_helpers.h"
@@ -78,102 +77,6 @@ constexpr OpDef kLogSoftmaxBackward{.name = "log_softmax_backward",
                                     .reference = {.tensors = log_softmax_backward_reference}};
 OpSlot log_softmax_backward_slot{kLogSoftmaxBackward, "loss"};
 
-// --- nll_loss
-
-// Log-probabilities of `shape` and their target.
-void check_classes(const OpCall& call, const Dims& shape, const Tensor& target) {
-  if (shape.size() != 2) throw_error<ShapeError>(call.op.name, ": log-probabilities must be [N, C], they are ", shape);
-  if (target.dtype() != kInt64)
-    throw_error<DTypeError>(call.op.name, ": the target must be int64 class indices, it is ", target.dtype());
-  if (target.shape() != Dims{shape[0]})
-    throw_error<ShapeError>(call.op.name, ": target ", target.shape(), " does not fit ", shape[0],
-                            " rows; it must be [", shape[0], "]");
-}
-
-Dims loss_shape(Reduction reduction, const Dims& shape) {
-  return reduction == Reduction::kNone ? Dims{shape[0]} : Dims{};
-}
-
-double counted(const RefTensor& target, int64_t ignore) {
-  double count = 0;
-  for (const auto& t : target.values) count += t.real() != static_cast<double>(ignore);
-  return count;
-}
-
-std::vector<RefTensor> nll_loss_reference(const RefCall& call) {
-  const auto& a = call.attributes<NllLossAttrs>();
-  const RefTensor &x = call.inputs[0], &target = call.inputs[1];
-  const int64_t n = x.shape[0], c = x.shape[1];
-  RefTensor each = reference::zeros({n}, x.dtype), total = reference::zeros({}, x.dtype);
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t t = static_cast<int64_t>(target.values[i].real());
-    if (t != a.ignore_index) each.values[i] = -x.values[i * c + t];
-    total.values[0] += each.values[i];
-  }
-  if (a.reduction == Reduction::kNone) return {each};
-  if (a.reduction == Reduction::kMean) total.values[0] /= counted(target, a.ignore_index);
-  return {total};
-}
-
-constexpr OpDef kNllLoss{
-    .name = "nll_loss",
-    .kind = OpKind::kGeneral,
-    .inputs = 2,
-    .cast_inputs = 0b01,
-    .dtypes = dtype_rules::same,
-    .domain = kFloatingDTypes,
-    .infer =
-        [](Inference& call) {
-          const Dims shape = call.input(0).shape();
-          check_classes(call, shape, call.input(1));
-          call.add_output(loss_shape(call.attributes<NllLossAttrs>().reduction, shape));
-        },
-    .attrs = attrs_type<NllLossAttrs>,
-    .saves = {saves_input(1)},
-    .vjp =
-        [](Vjp& v) {
-          v.grad(0) = nll_loss_backward(v.cotangent(), v.input(1), {v.attributes<NllLossAttrs>(), v.input_shape(0)});
-        },
-    .reference = {.tensors = nll_loss_reference}};
-OpSlot nll_loss_slot{kNllLoss, "loss"};
-
-std::vector<RefTensor> nll_loss_backward_reference(const RefCall& call) {
-  const auto& a = call.attributes<NllLossBackwardAttrs>();
-  const RefTensor &g = call.inputs[0], &target = call.inputs[1];
-  RefTensor out = reference::zeros(a.shape, g.dtype);
-  const double share = a.loss.reduction == Reduction::kMean ? 1 / counted(target, a.loss.ignore_index) : 1.0;
-  for (int64_t i = 0; i < a.shape[0]; ++i) {
-    const int64_t t = static_cast<int64_t>(target.values[i].real());
-    if (t == a.loss.ignore_index) continue;
-    out.values[i * a.shape[1] + t] = -share * g.values[a.loss.reduction == Reduction::kNone ? i : 0];
-  }
-  return {out};
-}
-
-constexpr OpDef kNllLossBackward{.name = "nll_loss_backward",
-                                 .kind = OpKind::kGeneral,
-                                 .inputs = 2,
-                                 .cast_inputs = 0b01,
-                                 .dtypes = dtype_rules::same,
-                                 .domain = kFloatingDTypes,
-                                 .infer =
-                                     [](Inference& call) {
-                                       const auto& a = call.attributes<NllLossBackwardAttrs>();
-                                       check_classes(call, a.shape, call.input(1));
-                                       shape_rules::check_cotangent(call, loss_shape(a.loss.reduction, a.shape));
-                                       call.add_output(a.shape);
-                                     },
-                                 .attrs = attrs_type<NllLossBackwardAttrs>,
-                                 .saves = {saves_input(1)},
-                                 .vjp =
-                                     [](Vjp& v) {
-                                       if (v.needs(0))
-                                         v.grad(0) = nll_loss(v.cotangent(), v.input(1),
-                                                              v.attributes<NllLossBackwardAttrs>().loss);
-                                     },
-                                 .reference = {.tensors = nll_loss_backward_reference}};
-OpSlot nll_loss_backward_slot{kNllLossBackward, "loss"};
-
 }  // namespace
 
 Tensor log_softmax(const Tensor& x, int64_t dim) {
@@ -184,14 +87,6 @@ Tensor log_softmax(const Tensor& x, int64_t dim) {
 Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int64_t dim) {
   const DimAttrs attrs{wrap_dim("log_softmax_backward", dim, output.dim()), false};
   return call(log_softmax_backward_slot, {&grad, &output}, &attrs);
-}
-
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllLossAttrs& options) {
-  return call(nll_loss_slot, {&log_probabilities, &target}, &options);
-}
-
-Tensor nll_loss_backward(const Tensor& grad, const Tensor& target, const NllLossBackwardAttrs& attrs) {
-  return call(nll_loss_backward_slot, {&grad, &target}, &attrs);
 }
 
 Tensor Tensor::log_softmax(int64_t dim) const { return vellum::log_softmax(*this, dim); }
