@@ -129,17 +129,19 @@ void Task::mark_needed(const std::vector<Root>& roots) {
     if (std::exchange(entry(node, &created).visited, true)) return;
     stack.push_back({node, 0});
   };
-  for (const Root& root : roots) visit(root.edge.node());
-  while (!stack.empty()) {
-    Node* node = stack.back().node;
-    if (const size_t next = stack.back().next++; next < node->edges().size()) {
-      if (const Edge& edge = node->edges()[next]) visit(edge.node());
-      continue;
+  for (const Root& root : roots) {  // one after the other: a root may lie on the way from another
+    visit(root.edge.node());
+    while (!stack.empty()) {
+      Node* node = stack.back().node;
+      if (const size_t next = stack.back().next++; next < node->edges().size()) {
+        if (const Edge& edge = node->edges()[next]) visit(edge.node());
+        continue;
+      }
+      TaskEntry& e = entry(node, &created);
+      for (const Edge& edge : node->edges())
+        if (edge) e.needed |= entry(edge.node(), &created).needed || is_captured(edge.node());
+      stack.pop_back();
     }
-    TaskEntry& e = entry(node, &created);
-    for (const Edge& edge : node->edges())
-      if (edge) e.needed |= entry(edge.node(), &created).needed || is_captured(edge.node());
-    stack.pop_back();
   }
 }
 

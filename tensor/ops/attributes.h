@@ -127,7 +127,40 @@ struct NllLossAttrs {
 
 struct NllLossBackwardAttrs {
   NllLossAttrs loss;
-  Dims shape;  // of the log-probabilities, [N, C]
+  Dims shape;  // of the log-probabilities
+};
+
+struct CrossEntropyAttrs {  // cross_entropy, cross_entropy_backward
+  Reduction reduction = Reduction::kMean;
+  int64_t ignore_index = -100;
+  double label_smoothing = 0;  // the share of the target that is spread over all classes
+};
+
+struct SmoothL1LossAttrs {  // smooth_l1_loss, smooth_l1_loss_backward
+  double beta = 1;          // below it the loss is quadratic
+};
+
+struct LayerNormAttrs {
+  int rank = 1;  // how many of the last dimensions are normalized together
+  double eps = 1e-5;
+};
+
+struct BatchNormAttrs {
+  bool training = false;  // with the batch's own statistics
+  double eps = 1e-5;
+};
+
+// What a fused gradient of a normalization gives: bits of x, weight and bias.
+inline constexpr uint8_t kWantsInput = 1, kWantsWeight = 2, kWantsBias = 4;
+
+struct LayerNormBackwardAttrs {
+  int rank = 1;
+  uint8_t wanted = 0;
+};
+
+struct BatchNormBackwardAttrs {
+  bool training = false;
+  uint8_t wanted = 0;
 };
 
 struct DropoutAttrs {

@@ -174,12 +174,82 @@ Tensor& softmax_out(Tensor& out, const Tensor& x, int64_t dim);
 Tensor& log_softmax_out(Tensor& out, const Tensor& x, int64_t dim);
 Tensor log_softmax(const Tensor& x, int64_t dim, DType dtype = DType::kUndefined);
 Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int64_t dim);
-// log_probabilities [N, C], target int64 [N] with entries in [0, C) or ignore_index. Scalar, or [N] without reduction.
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllLossAttrs& options = {});
-Tensor nll_loss_backward(const Tensor& grad, const Tensor& target, const NllLossBackwardAttrs& attrs);
 // Zeroes each element with probability p and scales the rest by 1 / (1 - p). Keeps 16 bytes for the gradient.
 Tensor dropout(const Tensor& x, double p, bool training = true);
 Tensor dropout_backward(const Tensor& grad, const Tensor& state, double p);
+
+// --- Losses. All take floating tensors and give a scalar, or one value for each sample without reduction. A mean over
+// nothing is NaN.
+
+struct NllLossOptions {
+  Reduction reduction = Reduction::kMean;
+  int64_t ignore_index = -100;  // targets that do not count, in the mean neither
+  Tensor weight = {};           // [C], of each class; the mean is the weighted one
+};
+// -weight[target] * log_probabilities[target]: log_probabilities [C], [N, C] or [N, C, d1, ...], target int64 [], [N]
+// or [N, d1, ...] with entries in [0, C) or ignore_index. Throws InvalidArgumentError for other entries.
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllLossOptions& options = {});
+Tensor nll_loss_backward(const Tensor& grad, const Tensor& target, const NllLossBackwardAttrs& attrs,
+                         const Tensor& weight = {});
+
+struct CrossEntropyOptions {
+  Reduction reduction = Reduction::kMean;
+  int64_t ignore_index = -100;  // class indices that do not count, in the mean neither
+  Tensor weight = {};           // [C], of each class
+  double label_smoothing = 0;   // in [0, 1]: the share of each target that is spread over all classes
+};
+// nll_loss(log_softmax(input, 1), target): how badly the scores `input` [C], [N, C] or [N, C, d1, ...] predict the
+// target. That is class indices, int64 [], [N] or [N, d1, ...], or class probabilities, floating, of the input's shape;
+// the mean over probabilities divides by the number of samples, whatever the weights (as in PyTorch). For class indices
+// of [C] and [N, C] without weight a backward pass keeps the input, the target and 8 bytes for each row; else also the
+// log-probabilities. Throws ShapeError, DTypeError, and InvalidArgumentError when a target is neither in [0, C) nor
+// ignore_index.
+Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& options = {});
+
+// The losses below compare elements. Unlike PyTorch, which warns, they throw ShapeError rather than compare every pair
+// of [N, 1] with [N]. A backward pass keeps both operands.
+
+struct MseLossOptions {
+  Reduction reduction = Reduction::kMean;
+};
+Tensor mse_loss(const Tensor& input, const Tensor& target, const MseLossOptions& options = {});  // (input - target)^2
+
+struct L1LossOptions {
+  Reduction reduction = Reduction::kMean;
+};
+Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossOptions& options = {});  // |input - target|
+
+struct SmoothL1LossOptions {
+  Reduction reduction = Reduction::kMean;
+  double beta = 1;  // 0 or more; with 0 this is l1_loss
+};
+// d^2 / (2 beta) where d = |input - target| is below beta, else d - beta / 2.
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossOptions& options = {});
+
+struct BinaryCrossEntropyOptions {
+  Reduction reduction = Reduction::kMean;
+  Tensor weight = {};      // of each element; broadcasts to the input
+  Tensor pos_weight = {};  // of the positive class; broadcasts to the input
+};
+// -(pos_weight * target * log(sigmoid(input)) + (1 - target) * log(1 - sigmoid(input))), stable for any input.
+Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
+                                        const BinaryCrossEntropyOptions& options = {});
+
+// --- Normalization: (x - mean) / sqrt(variance + eps) * weight + bias, with the biased variance. Statistics of half
+// types are float32. Weight and bias may be undefined; they are read in x's dtype.
+
+// Over the last dimensions of x, which are `normalized_shape`, as are weight and bias. A backward pass keeps x, weight,
+// and mean and 1 / standard deviation of each row.
+Tensor layer_norm(const Tensor& x, const Dims& normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},
+                  double eps = 1e-5);
+
+// Over the batch, for each channel of x [N, C] or [N, C, d1, ...]; all others [C]. In training with the batch's own
+// statistics; the running ones, where defined, then move by the share `momentum` towards the mean and the unbiased
+// variance, in place and unrecorded. Else with the running ones, which must be defined; a backward pass then keeps x
+// only if the weight needs a gradient. Throws InvalidArgumentError when a training batch has a single value for each
+// channel.
+Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {},
+                  const Tensor& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-5);
 
 // --- Operators.
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

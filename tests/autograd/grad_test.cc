@@ -126,5 +126,14 @@ TEST(Grad, AnExpandedGradientBecomesABufferOfItsOwn) {
   EXPECT_TRUE(x.grad().is_contiguous());
 }
 
+TEST(Grad, OfAnOutputAndOfWhatIsMadeFromItCountsBoth) {
+  Tensor x = leaf({2});
+  const Tensor a = x * 3, b = a * 5;
+  EXPECT_THAT(values(grad({a, b}, {x})[0]), ElementsAre(18));
+  EXPECT_THAT(values(grad({(x * 3), x * 5}, {x})[0]), ElementsAre(8));
+  const Tensor c = x * 3, d = c * 5;
+  EXPECT_THAT(values(grad({d, c}, {x})[0]), ElementsAre(18));
+}
+
 }  // namespace
 }  // namespace vellum

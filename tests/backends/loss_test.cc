@@ -131,13 +131,13 @@ TEST_P(NllLossTest, ReducesAsAsked) {
     x.randomize(generator_);
     const Value a = x.at(2), b = x.at(10), c = x.at(19);
     NllLossAttrs attrs{Reduction::kMean};
-    ASSERT_TRUE(call("nll_loss", {&x, &t}, {&total}, {.attrs = &attrs}).ok());
+    ASSERT_TRUE(call("nll_loss", {&x, &t, nullptr}, {&total}, {.attrs = &attrs}).ok());
     expect_close(total, 0, -(a + b + c) / 3.0, 2, 2);
     attrs.reduction = Reduction::kSum;
-    ASSERT_TRUE(call("nll_loss", {&x, &t}, {&total}, {.attrs = &attrs}).ok());
+    ASSERT_TRUE(call("nll_loss", {&x, &t, nullptr}, {&total}, {.attrs = &attrs}).ok());
     expect_close(total, 0, -(a + b + c), 2, 2);
     attrs.reduction = Reduction::kNone;
-    ASSERT_TRUE(call("nll_loss", {&x, &t}, {&each}, {.attrs = &attrs}).ok());
+    ASSERT_TRUE(call("nll_loss", {&x, &t, nullptr}, {&each}, {.attrs = &attrs}).ok());
     const Value expected[] = {-a, 0, -b, -c};
     for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(each.at(i), expected[i]);
   }
@@ -146,7 +146,7 @@ TEST_P(NllLossTest, ReducesAsAsked) {
 TEST_P(NllLossTest, MeanOfNothingIsNaN) {
   Array x(kFloat32, {2, 3}), total(kFloat32, {}), t = targets({7, 7});
   const NllLossAttrs attrs{Reduction::kMean, 7};
-  ASSERT_TRUE(call("nll_loss", {&x, &t}, {&total}, {.attrs = &attrs}).ok());
+  ASSERT_TRUE(call("nll_loss", {&x, &t, nullptr}, {&total}, {.attrs = &attrs}).ok());
   EXPECT_TRUE(std::isnan(total.at(0).real()));
 }
 
@@ -156,8 +156,9 @@ TEST_P(NllLossTest, BadTargetsAreReported) {
   const NllLossBackwardAttrs backward{attrs, {2, 3}};
   for (const int64_t bad : {int64_t{3}, int64_t{-1}, int64_t{1} << 40}) {
     Array t = targets({0, bad});
-    EXPECT_EQ(call("nll_loss", {&x, &t}, {&total}, {.attrs = &attrs}).code, StatusCode::kInvalidArgument);
-    EXPECT_EQ(call("nll_loss_backward", {&g, &t}, {&dx}, {.attrs = &backward}).code, StatusCode::kInvalidArgument);
+    EXPECT_EQ(call("nll_loss", {&x, &t, nullptr}, {&total}, {.attrs = &attrs}).code, StatusCode::kInvalidArgument);
+    EXPECT_EQ(call("nll_loss_backward", {&g, &t, nullptr}, {&dx}, {.attrs = &backward}).code,
+              StatusCode::kInvalidArgument);
   }
 }
 
@@ -168,11 +169,115 @@ TEST_P(NllLossTest, BackwardSpreadsTheCotangent) {
       Array g(dtype, each ? Dims{3} : Dims{}), dx(dtype, {3, 4}), t = targets({1, -100, 3});
       g.randomize(generator_), dx.fill(9);
       const NllLossBackwardAttrs attrs{{reduction}, {3, 4}};
-      ASSERT_TRUE(call("nll_loss_backward", {&g, &t}, {&dx}, {.attrs = &attrs}).ok());
+      ASSERT_TRUE(call("nll_loss_backward", {&g, &t, nullptr}, {&dx}, {.attrs = &attrs}).ok());
       const double share = reduction == Reduction::kMean ? 0.5 : 1;
       for (int64_t i = 0; i < 12; ++i)
         expect_close(dx, i, i == 1 ? -share * g.at(0) : i == 11 ? -share * g.at(each ? 2 : 0) : Value(0), 1);
     }
+}
+
+TEST_P(NllLossTest, WeightsClassesInPlaces) {
+  Array x(kFloat32, {2, 3, 2}), w(kFloat32, {3}), total(kFloat32, {}), t(kInt64, {2, 2});
+  x.randomize(generator_), w.randomize(generator_);
+  const int64_t classes[] = {2, 0, 1, 1};
+  for (int64_t i = 0; i < 4; ++i) t.put(i, classes[i]);
+  const NllLossAttrs attrs{Reduction::kMean, 0};
+  ASSERT_TRUE(call("nll_loss", {&x, &t, &w}, {&total}, {.attrs = &attrs}).ok());
+  const Value sum = w.at(2) * x.at(4) + w.at(1) * (x.at(8) + x.at(9));
+  expect_close(total, 0, -sum / (w.at(2) + 2.0 * w.at(1)), 8, 4);
+}
+
+// --- cross_entropy, fused
+
+class CrossEntropyTest : public KernelTest {
+ protected:
+  void check(DType dtype, int64_t classes, double smoothing) {
+    SCOPED_TRACE(::testing::Message() << dtype_name(dtype) << " of " << classes << " classes, smoothing " << smoothing);
+    constexpr int64_t kRows = 3;
+    Array x(dtype, {kRows, classes}), g(dtype, {kRows}), loss(dtype, {kRows}), lse(kFloat64, {kRows});
+    Array dx(dtype, {kRows, classes}), t(kInt64, {kRows});
+    x.randomize(generator_), g.randomize(generator_), dx.fill(9);
+    for (int64_t i = 0; i < kRows; ++i) t.put(i, i == 1 ? int64_t{-100} : classes - 1);
+    const CrossEntropyAttrs attrs{Reduction::kNone, -100, smoothing};
+    ASSERT_TRUE(call("cross_entropy", {&x, &t}, {&loss, &lse}, {.attrs = &attrs}).ok());
+    ASSERT_TRUE(call("cross_entropy_backward", {&g, &x, &t, &lse}, {&dx}, {.attrs = &attrs}).ok());
+    for (int64_t i = 0; i < kRows; ++i) {
+      const auto score = [&](int64_t c) { return x.at(i * classes + c).real(); };
+      const auto share = [&](int64_t c) {
+        return (c == classes - 1 ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
+      };
+      double total = 0, expected = 0;
+      for (int64_t c = 0; c < classes; ++c) total += std::exp(score(c));
+      for (int64_t c = 0; c < classes; ++c) expected += share(c) * (std::log(total) - score(c));
+      expect_close(loss, i, i == 1 ? 0 : expected, 16, 4);
+      for (int64_t c = 0; c < classes; ++c)
+        expect_close(dx, i * classes + c, i == 1 ? 0 : g.at(i) * (std::exp(score(c)) / total - share(c)), 16, 1);
+    }
+  }
+};
+VELLUM_ON_EACH_INSTRUCTION_SET(CrossEntropyTest);
+
+TEST_P(CrossEntropyTest, AgreesWithScalarLoops) {
+  for (const DType dtype : kFloats)
+    for (const int64_t classes : {1, 2, 10, 37, 1500})
+      for (const double smoothing : {0.0, 0.25}) check(dtype, classes, smoothing);
+}
+
+TEST_P(CrossEntropyTest, BadTargetsAreReported) {
+  Array x(kFloat32, {2, 3}), total(kFloat32, {}), t = Array(kInt64, {2});
+  t.put(0, int64_t{0}), t.put(1, int64_t{3});
+  const CrossEntropyAttrs attrs{};
+  EXPECT_EQ(call("cross_entropy", {&x, &t}, {&total, nullptr}, {.attrs = &attrs}).code, StatusCode::kInvalidArgument);
+}
+
+// --- Losses that compare elements
+
+class ElementLossTest : public KernelTest {};
+VELLUM_ON_EACH_INSTRUCTION_SET(ElementLossTest);
+
+TEST_P(ElementLossTest, AgreesWithScalarFunctions) {
+  const auto sign = [](double d) { return d > 0 ? 1.0 : d < 0 ? -1.0 : 0.0; };
+  const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
+  const SmoothL1LossAttrs attrs{0.75};
+  for (const DType dtype : kFloats)
+    for (const int64_t n : {1, 7, 37, 5000}) {
+      Array g(dtype, {n}), x(dtype, {n}), t(dtype, {n}), y(dtype, {n}), dx(dtype, {n});
+      g.randomize(generator_), x.randomize(generator_), t.randomize(generator_);
+      const auto check = [&](const std::string& name, auto loss, auto slope) {
+        SCOPED_TRACE(::testing::Message() << name << ' ' << dtype_name(dtype) << ' ' << n);
+        apply(name, {&x, &t}, y, &attrs);
+        apply(name + "_backward", {&g, &x, &t}, dx, &attrs);
+        for (int64_t i = 0; i < n; ++i) {
+          expect_close(y, i, loss(x.at(i).real(), t.at(i).real()), 8, 4);
+          expect_close(dx, i, g.at(i).real() * slope(x.at(i).real(), t.at(i).real()), 8, 4);
+        }
+      };
+      check(
+          "mse_loss", [](double a, double b) { return (a - b) * (a - b); },
+          [](double a, double b) { return 2 * (a - b); });
+      check(
+          "l1_loss", [](double a, double b) { return std::abs(a - b); },
+          [&](double a, double b) { return sign(a - b); });
+      check(
+          "smooth_l1_loss",
+          [](double a, double b) {
+            const double d = std::abs(a - b);
+            return d < 0.75 ? d * d / 1.5 : d - 0.375;
+          },
+          [&](double a, double b) { return std::abs(a - b) < 0.75 ? (a - b) / 0.75 : sign(a - b); });
+      check(
+          "binary_cross_entropy_with_logits", [&](double a, double b) { return softplus(a) - a * b; },
+          [](double a, double b) { return 1 / (1 + std::exp(-a)) - b; });
+    }
+}
+
+TEST_P(ElementLossTest, LogisticLossIsStableFarOut) {
+  Array x(kFloat32, {6}), t(kFloat32, {6}), y(kFloat32, {6});
+  const double logits[] = {1e4, -1e4, 100, -100, kInfinity, 0};
+  for (int64_t i = 0; i < 6; ++i) x.set(i, logits[i]), t.set(i, i == 5 ? 0.5 : 1);
+  apply("binary_cross_entropy_with_logits", {&x, &t}, y);
+  const double expected[] = {0, 1e4, 0, 100, std::nan(""), std::log(2.0)};
+  for (int64_t i = 0; i < 6; ++i) expect_close(y, i, expected[i], 2);
 }
 
 }  // namespace

@@ -50,11 +50,16 @@ TEST(BackwardOperators, CompareAttributesWithOperands) {
          nll_loss_backward(ones({3}), target, {{Reduction::kMean, -100}, {3, 5}});
        },
        "the operator's output []"},
-      {"nll_loss_backward: log-probabilities of rank 1",
+      {"nll_loss_backward: log-probabilities of rank 0",
+       [&] {
+         nll_loss_backward(scalar_tensor(1.), target, {{}, {}});
+       },
+       "must be [C], [N, C] or [N, C, d1, ...], they are []"},
+      {"nll_loss_backward: log-probabilities of another rank than the target's",
        [&] {
          nll_loss_backward(scalar_tensor(1.), target, {{}, {3}});
        },
-       "must be [N, C], they are [3]"},
+       "target [3] does not fit scores [3]; it must be []"},
       {"gather_backward: an output smaller than the index",
        [&] {
          gather_backward(ones({2, 2}), index, 0, {1, 1});

@@ -7,7 +7,8 @@ std::vector<KernelEntry> all_kernels() {
   for (KernelFamily* family :
        {arithmetic_kernels, comparison_kernels, copy_kernels, transcendental_kernels, reduce_kernels,
         plain_reduce_kernels, moments_kernels, max_kernels, scan_kernels, sort_kernels, topk_kernels, indexing_kernels,
-        scatter_kernels, matmul_kernels, softmax_kernels, log_softmax_kernels, nll_loss_kernels, random_kernels}) {
+        scatter_kernels, matmul_kernels, softmax_kernels, log_softmax_kernels, nll_loss_kernels, cross_entropy_kernels,
+         element_loss_kernels, layer_norm_kernels, batch_norm_kernels, random_kernels}) {
     const std::span<const KernelEntry> kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

@@ -29,6 +29,10 @@ KernelFamily matmul_kernels;          // matmul, linear
 KernelFamily softmax_kernels;         // softmax, softmax_backward
 KernelFamily log_softmax_kernels;     // log_softmax, log_softmax_backward
 KernelFamily nll_loss_kernels;        // nll_loss, nll_loss_backward
+KernelFamily cross_entropy_kernels;   // cross_entropy, cross_entropy_backward
+KernelFamily element_loss_kernels;    // mse_loss, l1_loss, smooth_l1_loss, binary_cross_entropy_with_logits
+KernelFamily layer_norm_kernels;      // layer_norm, layer_norm_backward
+KernelFamily batch_norm_kernels;      // batch_norm, batch_norm_backward
 KernelFamily random_kernels;          // uniform_, normal_, dropout, dropout_backward
 
 // All of them.
