@@ -4,9 +4,11 @@ namespace vellum::cpu {
 
 std::vector<KernelEntry> all_kernels() {
   std::vector<KernelEntry> all;
-  for (KernelFamily* family :
-       {arithmetic_kernels, comparison_kernels, copy_kernels, transcendental_kernels, reduce_kernels, max_kernels,
-        indexing_kernels, matmul_kernels, softmax_kernels, nll_loss_kernels, random_kernels}) {
+  for (KernelFamily* family : {arithmetic_kernels,       comparison_kernels, copy_kernels,     exponential_kernels,
+                               trigonometric_kernels,    activation_kernels, rounding_kernels, power_kernels,
+                               ternary_kernels,          division_kernels,   logical_kernels,  integer_function_kernels,
+                               complex_function_kernels, reduce_kernels,     max_kernels,      indexing_kernels,
+                               matmul_kernels,           softmax_kernels,    nll_loss_kernels, random_kernels}) {
     const std::span<const KernelEntry> kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

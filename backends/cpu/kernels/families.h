@@ -12,17 +12,26 @@ namespace vellum::cpu {
 // is made here, once; the entries' functions belong to that set.
 using KernelFamily = std::span<const KernelEntry>();
 
-KernelFamily arithmetic_kernels;      // add, sub, mul, div, neg, conj, complex, relu, relu_backward, where
-KernelFamily comparison_kernels;      // eq, ne, lt, le, gt, ge
-KernelFamily copy_kernels;            // copy, fill_
-KernelFamily transcendental_kernels;  // exp, log, sqrt, pow
-KernelFamily reduce_kernels;          // sum, mean, amax
-KernelFamily max_kernels;             // max along a dimension, with indices
-KernelFamily indexing_kernels;        // gather, gather_backward, cat, as_strided_backward
-KernelFamily matmul_kernels;          // matmul, linear
-KernelFamily softmax_kernels;         // log_softmax, log_softmax_backward
-KernelFamily nll_loss_kernels;        // nll_loss, nll_loss_backward
-KernelFamily random_kernels;          // uniform_, normal_, dropout, dropout_backward
+KernelFamily arithmetic_kernels;        // add, sub, mul, div, neg, conj, complex, relu, relu_backward, where
+KernelFamily comparison_kernels;        // eq, ne, lt, le, gt, ge
+KernelFamily copy_kernels;              // copy, fill_
+KernelFamily exponential_kernels;       // exp, log and their kin, roots, reciprocal
+KernelFamily trigonometric_kernels;     // sin, cos, tanh, sigmoid, erf
+KernelFamily activation_kernels;        // gelu, silu, softplus, leaky_relu, elu, and their gradients
+KernelFamily rounding_kernels;          // abs, sign, square, floor and its kin, minimum, maximum, clamp
+KernelFamily power_kernels;             // pow
+KernelFamily ternary_kernels;           // lerp, addcmul, addcdiv
+KernelFamily division_kernels;          // div with rounding, fmod, remainder, angle of real numbers
+KernelFamily logical_kernels;           // logical_*, isnan, isinf, isfinite, masked_fill
+KernelFamily integer_function_kernels;  // what the families above offer for integers
+KernelFamily complex_function_kernels;  // and for complex numbers; polar
+KernelFamily reduce_kernels;            // sum, mean, amax
+KernelFamily max_kernels;               // max along a dimension, with indices
+KernelFamily indexing_kernels;          // gather, gather_backward, cat, as_strided_backward
+KernelFamily matmul_kernels;            // matmul, linear
+KernelFamily softmax_kernels;           // log_softmax, log_softmax_backward
+KernelFamily nll_loss_kernels;          // nll_loss, nll_loss_backward
+KernelFamily random_kernels;            // uniform_, normal_, dropout, dropout_backward
 
 // All of them.
 std::vector<KernelEntry> all_kernels();
