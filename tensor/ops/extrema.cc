@@ -48,7 +48,7 @@ constexpr OpDef kMaximum{.name = "maximum",
                                if (v.needs(0)) v.grad(0) = maximum_backward(v.cotangent(), v.input(0), v.input(1));
                                if (v.needs(1)) v.grad(1) = maximum_backward(v.cotangent(), v.input(1), v.input(0));
                              },
-                         .reference = reference::real(larger)};
+                         .reference = reference::real([](double a, double b) { return larger(a, b); })};
 OpSlot maximum_slot{kMaximum, "pointwise"};
 
 // What is the smaller to one operand is the larger to the other.
@@ -62,7 +62,7 @@ constexpr OpDef kMinimum{.name = "minimum",
                                if (v.needs(0)) v.grad(0) = maximum_backward(v.cotangent(), v.input(1), v.input(0));
                                if (v.needs(1)) v.grad(1) = maximum_backward(v.cotangent(), v.input(0), v.input(1));
                              },
-                         .reference = reference::real(smaller)};
+                         .reference = reference::real([](double a, double b) { return smaller(a, b); })};
 OpSlot minimum_slot{kMinimum, "pointwise"};
 
 // --- clamp between numbers. On a bound the gradient passes.
@@ -157,7 +157,7 @@ constexpr OpDef kClampMin{.name = "clamp_min",
                                 if (v.needs(0)) v.grad(0) = kept(x >= min, g);
                                 if (v.needs(1)) v.grad(1) = kept(x < min, g);
                               },
-                          .reference = reference::real(larger)};
+                          .reference = reference::real([](double a, double b) { return larger(a, b); })};
 OpSlot clamp_min_slot{kClampMin, "pointwise"};
 
 constexpr OpDef kClampMax{.name = "clamp_max",
@@ -172,7 +172,7 @@ constexpr OpDef kClampMax{.name = "clamp_max",
                                 if (v.needs(0)) v.grad(0) = kept(x <= max, g);
                                 if (v.needs(1)) v.grad(1) = kept(x > max, g);
                               },
-                          .reference = reference::real(smaller)};
+                          .reference = reference::real([](double a, double b) { return smaller(a, b); })};
 OpSlot clamp_max_slot{kClampMax, "pointwise"};
 
 }  // namespace

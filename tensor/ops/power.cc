@@ -36,7 +36,7 @@ Tensor base_gradient(const Vjp& v) {
   if (const std::optional<Scalar> constant = constant_exponent(v)) {
     if (constant->value() == 0.0) return zeros_like(g);
     if (constant->value() == 1.0) return g;
-    const Tensor power = pow(base, exponent - Scalar(1));
+    const Tensor power = constant->value() == 2.0 ? base : pow(base, exponent - Scalar(1));
     return mul(mul(g, conj(power)), internal::conjugate(*constant));
   }
   const Tensor slope = mul(exponent, pow(base, sub(exponent, 1)));

@@ -33,8 +33,11 @@ OpSlot abs_slot{kAbs, "pointwise"};
 
 double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }  // of NaN it is 0
 
-constexpr OpDef kSign{
-    .name = "sign", .dtypes = dtype_rules::promote, .domain = kRealDTypes, .vjp = zero_vjp, .reference = real(sign_of)};
+constexpr OpDef kSign{.name = "sign",
+                      .dtypes = dtype_rules::promote,
+                      .domain = kRealDTypes,
+                      .vjp = zero_vjp,
+                      .reference = real([](double x) { return sign_of(x); })};
 OpSlot sign_slot{kSign, "pointwise"};
 
 // Of complex numbers z / |z|, which changes with the direction of z alone.

@@ -39,11 +39,11 @@ HWY_INLINE V tanh_lanes(D d, V x) {
     return hn::Tanh(d, x);
   } else {
     const V limit = hn::Set(d, TanhConstants::kLimit), one = hn::Set(d, R(1));
-    const V magnitude = hn::Min(limit, hn::Abs(x));  // NaN goes through
+    const V magnitude = at_most(d, hn::Abs(x), limit);
     const V square = hn::Mul(magnitude, magnitude);
     const V top = hn::Mul(magnitude, polynomial(d, square, TanhConstants::kTop));
     const V result = hn::Div(top, polynomial(d, square, TanhConstants::kBottom));
-    return hn::CopySign(hn::Min(one, result), x);
+    return hn::CopySign(at_most(d, result, one), x);
   }
 }
 
@@ -99,7 +99,7 @@ HWY_INLINE V normal_tail_lanes(D d, V x, V& density) {
   namespace hn = hwy::HWY_NAMESPACE;
   using R = hn::TFromD<D>;
   using Constants = NormalConstants<R>;
-  const V a = hn::Min(hn::Set(d, Constants::kLimit), hn::Abs(x));  // NaN goes through
+  const V a = at_most(d, hn::Abs(x), hn::Set(d, Constants::kLimit));
   // The rounding of a^2 would be the largest error by far.
   const V square = hn::Mul(a, a), rounding = hn::MulSub(a, a, square);
   const V half = hn::Set(d, R(0.5));
@@ -145,7 +145,7 @@ HWY_INLINE V erf_lanes(D d, V x) {
   using R = hn::TFromD<D>;
   using Constants = ErfConstants<R>;
   const V one = hn::Set(d, R(1)), magnitude = hn::Abs(x);
-  const V clamped = hn::Min(one, magnitude), square = hn::Mul(clamped, clamped);
+  const V clamped = at_most(d, magnitude, one), square = hn::Mul(clamped, clamped);
   V near = hn::Mul(clamped, polynomial(d, square, Constants::kTop));
   if constexpr (sizeof(R) == 8) near = hn::Div(near, polynomial(d, square, Constants::kBottom));
   V density;

@@ -42,6 +42,51 @@ struct HalfPower {
   }
 };
 
+constexpr bool kHasLanes = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+
+// By way of double, which leaves one rounding. What is not a finite power of a positive number goes to the C library.
+template <class D, class V>
+HWY_INLINE V pow_lanes(D d, V base, V exponent) {
+  const hn::Rebind<float, D> narrow;
+  const V infinity = hn::Set(narrow, std::numeric_limits<float>::infinity());
+  const auto regular =
+      hn::And(hn::And(hn::Gt(base, hn::Zero(narrow)), hn::Lt(base, infinity)), hn::Lt(hn::Abs(exponent), infinity));
+  if (HWY_LIKELY(hn::AllTrue(narrow, regular))) {
+    const auto logarithm = hn::Log(d, hn::PromoteTo(d, base));
+    return hn::DemoteTo(narrow, exp_lanes(d, hn::Mul(hn::PromoteTo(d, exponent), logarithm)));
+  }
+  HWY_ALIGN float bases[hn::MaxLanes(D())], exponents[hn::MaxLanes(D())];
+  hn::Store(base, narrow, bases);
+  hn::Store(exponent, narrow, exponents);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) bases[i] = std::pow(bases[i], exponents[i]);
+  return hn::Load(narrow, bases);
+}
+
+HWY_INLINE void pow_floats(float* out, const void* const* in, int64_t n, unsigned single) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  constexpr int64_t kLanes = hn::MaxLanes(d);
+  HWY_ALIGN float repeated[2][kLanes];
+  const float* from[] = {static_cast<const float*>(in[0]), static_cast<const float*>(in[1])};
+  for (int k = 0; k < 2; ++k) {
+    if (!(single >> k & 1)) continue;
+    hn::Store(hn::Set(narrow, *from[k]), narrow, repeated[k]);
+    from[k] = repeated[k];
+  }
+  const int64_t step[] = {single & 1 ? 0 : kLanes, single & 2 ? 0 : kLanes};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    hn::StoreU(pow_lanes(d, hn::LoadU(narrow, from[0]), hn::LoadU(narrow, from[1])), narrow, out + i);
+    for (int k = 0; k < 2; ++k) from[k] += step[k];
+  }
+  if (i == n) return;
+  const auto rest = hn::FirstN(narrow, static_cast<size_t>(n - i));
+  const auto one = hn::Set(narrow, 1.0f);  // where nothing is
+  const auto base = hn::IfThenElse(rest, hn::MaskedLoad(rest, narrow, from[0]), one);
+  const auto exponent = hn::IfThenElse(rest, hn::MaskedLoad(rest, narrow, from[1]), one);
+  hn::BlendedStore(pow_lanes(d, base, exponent), rest, narrow, out + i);
+}
+
 template <typename T>
 struct Pow {
   using Out = T;
@@ -50,7 +95,10 @@ struct Pow {
   explicit Pow(const KernelContext&) {}
   HWY_INLINE T operator()(T base, T exponent) const { return std::pow(base, exponent); }
   HWY_INLINE void block(T* out, const void* const* in, int64_t n, unsigned single) const {
-    if (single != 2 || !by_constant(out, static_cast<const T*>(in[0]), *static_cast<const T*>(in[1]), n))
+    if (single == 2 && by_constant(out, static_cast<const T*>(in[0]), *static_cast<const T*>(in[1]), n)) return;
+    if constexpr (kHasLanes && sizeof(T) == 4)
+      pow_floats(out, in, n, single);
+    else
       apply(*this, In{}, out, in, n, single);
   }
 

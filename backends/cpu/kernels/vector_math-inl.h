@@ -20,6 +20,27 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
+// x where it is at most (at least) `limit`, else `limit`. NaN stays NaN: x86's instructions return the second operand
+// then, other implementations of Highway's functions the number.
+template <class D, class V>
+HWY_INLINE V at_most(D, V x, V limit) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return hn::Min(limit, x);
+#else
+  return hn::IfThenElse(hn::Gt(x, limit), limit, x);
+#endif
+}
+template <class D, class V>
+HWY_INLINE V at_least(D, V x, V limit) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return hn::Max(limit, x);
+#else
+  return hn::IfThenElse(hn::Lt(x, limit), limit, x);
+#endif
+}
+
 // --- Polynomials
 
 template <class D, class V, size_t kTerms, size_t... kStep>
@@ -84,9 +105,8 @@ HWY_INLINE V exp_lanes(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   using R = hn::TFromD<D>;
   using Constants = ExpConstants<R>;
-  // The limits stand first: a NaN in x goes through.
   const V limit = hn::Set(d, Constants::kLimit);
-  x = hn::Max(hn::Neg(limit), hn::Min(limit, x));
+  x = at_least(d, at_most(d, x, limit), hn::Neg(limit));
   const V shift = hn::Set(d, R(sizeof(R) == 4 ? 0x1.8p23 : 0x1.8p52));  // rounds what it is added to
   const V n = hn::Sub(hn::MulAdd(x, hn::Set(d, R(1.4426950408889634)), shift), shift);
   const V r = hn::NegMulAdd(n, hn::Set(d, Constants::kLn2Low), hn::NegMulAdd(n, hn::Set(d, Constants::kLn2High), x));

@@ -24,7 +24,8 @@ std::vector<Sample> activation_backward(Attrs... attrs) {
   std::vector<Sample> samples;
   for (const std::shared_ptr<const void>& each : {attributes(attrs)...}) {
     samples = joined(samples, binary(Values::kAny, Values::kAny, each));
-    samples.push_back({.operands = {{{18}}, fixed({18}, {std::begin(kWide), std::end(kWide)})}, .attrs = each});
+    samples.push_back(
+        {.operands = {fixed({18}, {1, -0.5, 2}), fixed({18}, {std::begin(kWide), std::end(kWide)})}, .attrs = each});
   }
   return samples;
 }

@@ -45,6 +45,13 @@ inline std::vector<Sample> joined(std::vector<Sample> samples, const std::vector
   return samples;
 }
 
+// The same samples with all operands of one dtype, for attributes that others do not take.
+inline std::vector<Sample> only(DType dtype, std::vector<Sample> samples) {
+  for (Sample& sample : samples)
+    for (Operand& operand : sample.operands) operand.dtype = dtype;
+  return samples;
+}
+
 template <Values values>
 std::vector<Sample> unary_samples(Device) {
   return unary(values);

@@ -8,11 +8,16 @@ namespace {
 
 std::vector<Sample> round_samples(Device) {
   std::vector<Sample> samples = unary(Values::kAny, attributes(RoundAttrs{}));
-  for (const int64_t decimals : {2, -1})
-    for (Sample& sample : unary(Values::kAny, attributes(RoundAttrs{decimals}))) samples.push_back(sample);
-  const Operand halves = fixed({10}, {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.25, 0.75, -15, 25});
-  for (const int64_t decimals : {0, 1, -1})
-    samples.push_back({.operands = {halves}, .attrs = attributes(RoundAttrs{decimals}), .gradients = false});
+  samples.push_back({.operands = {fixed({6}, {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5})},
+                     .attrs = attributes(RoundAttrs{}),
+                     .gradients = false});
+  for (const DType dtype : {kFloat16, kFloat32, kFloat64})
+    for (const int64_t decimals : {2, -1}) {
+      const std::shared_ptr<const void> attrs = attributes(RoundAttrs{decimals});
+      samples = joined(samples, only(dtype, unary(Values::kAny, attrs)));
+      const Sample halves{.operands = {fixed({4}, {-15, 25, 0.125, 0.375})}, .attrs = attrs, .gradients = false};
+      samples = joined(samples, only(dtype, {halves}));
+    }
   return samples;
 }
 
@@ -29,7 +34,7 @@ std::vector<Sample> clamp_backward_samples(Device) {
   std::vector<Sample> samples = binary(Values::kAny, Values::kAny, attributes(ClampAttrs{-0.7, 1.1}));
   for (const ClampAttrs& attrs : {ClampAttrs{-0.6, {}}, ClampAttrs{{}, 0.8}, ClampAttrs{1.2, -1.2}})
     samples = joined(samples, binary(Values::kAny, Values::kAny, attributes(attrs)));
-  samples.push_back({.operands = {{{5}}, fixed({5}, {-1, -0.5, 0, 0.5, 1})},
+  samples.push_back({.operands = {fixed({5}, {1, -0.5, 2}), fixed({5}, {-1, -0.5, 0, 0.5, 1})},
                      .attrs = attributes(ClampAttrs{-0.5, 0.5}),
                      .gradients = false});  // the bounds themselves
   return samples;
@@ -46,38 +51,43 @@ std::vector<Sample> extremum_samples(Device) {
 
 std::vector<Sample> maximum_backward_samples(Device) {
   std::vector<Sample> samples = ternary(Values::kAny, Values::kAny, Values::kAny);
-  samples.push_back(
-      {.operands = {{{5}}, fixed({5}, {0, 1, 2, 3, 4}), fixed({5}, {0, 2, 1, 3, 0})}, .gradients = false});
+  samples.push_back({.operands = {fixed({5}, {1, -0.5, 2}), fixed({5}, {0, 1, 2, 3, 4}), fixed({5}, {0, 2, 1, 3, 0})},
+                     .gradients = false});
   return samples;
 }
 
 std::vector<Sample> lerp_samples(Device) {
   std::vector<Sample> samples = binary(Values::kAny, Values::kAny, attributes(LerpAttrs{0.25}));
-  for (const Scalar& weight : {Scalar(0.75), Scalar(1), Scalar(-0.5), Scalar(complex128(0.5, 0.25))})
+  for (const Scalar& weight : {Scalar(0.75), Scalar(1), Scalar(-0.5)})
     samples = joined(samples, binary(Values::kAny, Values::kAny, attributes(LerpAttrs{weight})));
-  return samples;
+  const std::vector<Sample> complex = binary(Values::kAny, Values::kAny, attributes(LerpAttrs{complex128(0.5, 0.25)}));
+  return joined(joined(samples, only(kComplex64, complex)), only(kComplex128, complex));
 }
 
 std::vector<Sample> lerp_tensor_samples(Device) { return ternary(Values::kAny, Values::kAny, Values::kAny); }
 
 std::vector<Sample> addcmul_samples(Device) {
   std::vector<Sample> samples = ternary(Values::kAny, Values::kAny, Values::kAny, attributes(FactorAttrs{}));
-  for (const Scalar& value : {Scalar(-2), Scalar(0.5), Scalar(complex128(0.5, 2))})
-    samples = joined(samples, ternary(Values::kAny, Values::kAny, Values::kAny, attributes(FactorAttrs{value})));
-  return samples;
+  samples = joined(samples, ternary(Values::kAny, Values::kAny, Values::kAny, attributes(FactorAttrs{-2})));
+  const std::vector<Sample> real = ternary(Values::kAny, Values::kAny, Values::kAny, attributes(FactorAttrs{0.5}));
+  const std::vector<Sample> complex =
+      ternary(Values::kAny, Values::kAny, Values::kAny, attributes(FactorAttrs{complex128(0.5, 2)}));
+  return joined(joined(samples, only(kFloat64, real)), only(kComplex128, complex));
 }
 
 std::vector<Sample> addcdiv_samples(Device) {
   std::vector<Sample> samples = ternary(Values::kAny, Values::kAny, Values::kNonzero, attributes(FactorAttrs{}));
-  for (const Scalar& value : {Scalar(-2), Scalar(0.5), Scalar(complex128(0.5, 2))})
+  for (const Scalar& value : {Scalar(-2), Scalar(0.5)})
     samples = joined(samples, ternary(Values::kAny, Values::kAny, Values::kNonzero, attributes(FactorAttrs{value})));
-  return samples;
+  const std::vector<Sample> complex =
+      ternary(Values::kAny, Values::kAny, Values::kNonzero, attributes(FactorAttrs{complex128(0.5, 2)}));
+  return joined(samples, only(kComplex128, complex));
 }
 
 // Whole multiples, where the gradient jumps, and each combination of signs.
 std::vector<Sample> division_samples(Device) {
   std::vector<Sample> samples = binary(Values::kAny, Values::kNonzero);
-  samples.push_back({.operands = {fixed({8}, {7, -7, 7, -7, 6, -6, 0, 1}), fixed({8}, {2, 2, -2, -2, 3, 3, -3, 4})},
+  samples.push_back({.operands = {fixed({8}, {7, -7, 7, -7, 6, -6, 9, 1}), fixed({8}, {2, 2, -2, -2, 3, 3, -3, 4})},
                      .gradients = false});
   return samples;
 }

@@ -15,11 +15,15 @@ std::vector<Sample> alpha_samples(Device) {
 // Constant exponents have kernels of their own; so have their gradients.
 std::vector<Sample> pow_samples(Device) {
   std::vector<Sample> samples = binary(Values::kPositive, Values::kAny);
-  for (const double exponent : {-3.0, -2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0})
+  // Not 0: as in PyTorch, the gradient by x of x^e is nothing there, whatever e's gradient would be.
+  for (const double exponent : {0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0})
     samples.push_back({.operands = {{{3, 4}, Values::kPositive}, fixed({}, {exponent})}});
-  for (const double exponent : {-2.0, 0.0, 1.0, 2.0, 3.0, 5.0})
+  for (const double exponent : {0.0, 1.0, 2.0, 3.0, 5.0})
     samples.push_back({.operands = {{{3, 4}, Values::kNonzero}, fixed({}, {exponent})},
                        .gradients = false});  // log of a negative base
+  for (const DType dtype : {kFloat32, kFloat64, kInt32})
+    for (const double exponent : {-3.0, -2.0, -1.0})
+      samples = joined(samples, only(dtype, {{.operands = {{{3, 4}, Values::kPositive}, fixed({}, {exponent})}}}));
   return samples;
 }
 
