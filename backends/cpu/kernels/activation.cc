@@ -105,8 +105,7 @@ struct GeluBackward {
 struct Silu {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
-    using R = hn::TFromD<D>;
-    return hn::Div(x, hn::Add(hn::Set(d, R(1)), exp_lanes(d, hn::Neg(x))));
+    return logistic_quotient(d, x, x);
   }
 };
 
@@ -128,7 +127,7 @@ struct Softplus {
   HWY_INLINE V operator()(D d, V x) const {
     using R = hn::TFromD<D>;
     const V scaled = hn::Mul(x, hn::Set(d, R(beta)));
-    const V curve = hn::Div(log1p_lanes(d, exp_lanes(d, scaled)), hn::Set(d, R(beta)));
+    const V curve = hn::Div(softplus_lanes(d, scaled), hn::Set(d, R(beta)));
     return hn::IfThenElse(hn::Gt(scaled, hn::Set(d, R(threshold))), x, curve);
   }
 };

@@ -47,12 +47,27 @@ HWY_INLINE V tanh_lanes(D d, V x) {
   }
 }
 
+// `numerator` / (1 + exp(-x)), by exp(-|x|), which does not overflow.
+template <class D, class V>
+HWY_INLINE V logistic_quotient(D d, V x, V numerator) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const V e = exp_lanes(d, hn::Neg(hn::Abs(x)));
+  const V top = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(numerator, e), numerator);
+  return hn::Div(top, hn::Add(e, hn::Set(d, hn::TFromD<D>(1))));
+}
+
 // 1 / (1 + exp(-x))
 template <class D, class V>
 HWY_INLINE V sigmoid_lanes(D d, V x) {
+  return logistic_quotient(d, x, hwy::HWY_NAMESPACE::Set(d, hwy::HWY_NAMESPACE::TFromD<D>(1)));
+}
+
+// log(1 + exp(x))
+template <class D, class V>
+HWY_INLINE V softplus_lanes(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  const V one = hn::Set(d, hn::TFromD<D>(1));
-  return hn::Div(one, hn::Add(one, exp_lanes(d, hn::Neg(x))));
+  const V bend = hn::Log1p(d, exp_lanes(d, hn::Neg(hn::Abs(x))));
+  return hn::Add(at_least(d, x, hn::Zero(d)), bend);
 }
 
 // --- The normal distribution

@@ -66,7 +66,11 @@ Wide log1p(Wide z) {
 Wide log2(Wide z) { return std::log(z) / 0.69314718055994531; }
 Wide reciprocal(Wide z) { return divide(Wide(1), z); }
 Wide rsqrt(Wide z) { return reciprocal(std::sqrt(z)); }
-Wide sigmoid(Wide z) { return reciprocal(Wide(1) + std::exp(-z)); }
+// By the exponential that does not overflow.
+Wide sigmoid(Wide z) {
+  const Wide e = std::exp(z.real() < 0 ? z : -z);
+  return divide(z.real() < 0 ? e : Wide(1), 1.0 + e);
+}
 Wide square(Wide z) { return multiply(z, z); }
 double abs(Wide z) { return std::hypot(z.real(), z.imag()); }
 double angle(Wide z) { return std::atan2(z.imag(), z.real()); }

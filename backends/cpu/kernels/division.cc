@@ -38,11 +38,20 @@ struct Trunc {
   }
 };
 
+// The C library's, which divides bit by bit, only where it must be: below 2^29 a quotient of floats is never rounded up
+// to a whole number in double (they are at least 2^-24 / quotient apart), and its product with b is exact.
+HWY_INLINE float modulo(float a, float b) {
+  const double q = static_cast<double>(a) / static_cast<double>(b);
+  if (!(std::abs(q) < 0x1p29) || std::isinf(b)) return std::fmod(a, b);
+  return std::copysign(static_cast<float>(a - static_cast<double>(static_cast<int32_t>(q)) * b), a);
+}
+HWY_INLINE double modulo(double a, double b) { return std::fmod(a, b); }
+
 struct Fmod {
   template <typename T>
   static HWY_INLINE T of(T a, T b) {
     if constexpr (std::is_floating_point_v<T>)
-      return std::fmod(a, b);
+      return modulo(a, b);
     else
       return rest(a, b);
   }
@@ -63,7 +72,7 @@ struct Floor {
   static HWY_INLINE T of(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
       if (b == 0) return a / b;
-      const T r = std::fmod(a, b);
+      const T r = modulo(a, b);
       T q = (a - r) / b;
       if (r != 0 && (r < 0) != (b < 0)) q -= 1;
       if (q == 0) return std::copysign(T(0), a / b);
