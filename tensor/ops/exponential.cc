@@ -11,7 +11,6 @@ namespace {
 using internal::write_out;
 using internal::write_self;
 using reference::Complex;
-using reference::real;
 using reference::real_or_complex;
 
 constexpr OpDef kExp{.name = "exp",

@@ -1,5 +1,6 @@
 // Elementary functions over their whole range, against the C library's in long double.
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -84,7 +85,7 @@ TEST_P(AccuracyTest, IsAFewOfTheLastPlaces) {
     }
 }
 
-// Where numbers are denormal, an error of one of them is what a rounding is elsewhere.
+// Where numbers are denormal, an error of one of them is what a rounding is elsewhere; silu and gelu multiply it by x.
 TEST_P(AccuracyTest, HoldsAtTheEndsOfTheRange) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -104,7 +105,7 @@ TEST_P(AccuracyTest, HoldsAtTheEndsOfTheRange) {
       for (int64_t i = 0; i < n; ++i) {
         const double expected = static_cast<double>(c.reference(x.at(i).real()));
         expect_close(y, i, dtype == kFloat32 ? static_cast<double>(static_cast<float>(expected)) : expected, ulps,
-                     std::max(tiny, c.scale));
+                     std::max(tiny * std::clamp(std::abs(values[i]), 1.0, 1e3), c.scale));
       }
     }
 }

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -20,12 +21,16 @@ namespace {
 
 // The smallest integer has no positive twin: divided by -1 it wraps.
 template <typename T>
+HWY_INLINE bool is_minus_one(T b) {
+  return std::is_signed_v<T> && b == static_cast<T>(-1);
+}
+template <typename T>
 HWY_INLINE T quotient(T a, T b) {
-  return b == T(-1) ? static_cast<T>(-static_cast<Wrapping<T>>(a)) : static_cast<T>(a / b);
+  return is_minus_one(b) ? static_cast<T>(-static_cast<Wrapping<T>>(a)) : static_cast<T>(a / b);
 }
 template <typename T>
 HWY_INLINE T rest(T a, T b) {
-  return b == T(-1) ? T(0) : static_cast<T>(a % b);
+  return is_minus_one(b) ? T(0) : static_cast<T>(a % b);
 }
 
 struct Trunc {
@@ -67,20 +72,29 @@ struct Remainder {
 };
 
 // Python's: a whole number by way of the remainder, as the rounding of a / b could carry it over the next one.
+template <typename T>
+T floor_quotient(T a, T b) {
+  if (b == 0) return a / b;
+  const T r = std::fmod(a, b);
+  T q = (a - r) / b;
+  if (r != 0 && (r < 0) != (b < 0)) q -= 1;
+  if (q == 0) return std::copysign(T(0), a / b);
+  const T below = std::floor(q);
+  return q - below > T(0.5) ? below + 1 : below;
+}
+
 struct Floor {
-  template <typename T>
+  static HWY_INLINE double of(double a, double b) { return floor_quotient(a, b); }
+  // Without the remainder where modulo does without the C library.
+  static HWY_INLINE float of(float a, float b) {
+    const double q = static_cast<double>(a) / static_cast<double>(b);
+    if (!(std::abs(q) < 0x1p29) || std::isinf(b)) return floor_quotient(a, b);
+    const auto whole = static_cast<int32_t>(q);
+    return q == 0 ? static_cast<float>(q) : static_cast<float>(whole - (static_cast<double>(whole) > q));
+  }
+  template <std::integral T>
   static HWY_INLINE T of(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (b == 0) return a / b;
-      const T r = modulo(a, b);
-      T q = (a - r) / b;
-      if (r != 0 && (r < 0) != (b < 0)) q -= 1;
-      if (q == 0) return std::copysign(T(0), a / b);
-      const T below = std::floor(q);
-      return q - below > T(0.5) ? below + 1 : below;
-    } else {
-      return static_cast<T>(quotient(a, b) - (rest(a, b) != 0 && (a < 0) != (b < 0)));
-    }
+    return static_cast<T>(quotient(a, b) - (rest(a, b) != 0 && (a < 0) != (b < 0)));
   }
 };
 

@@ -4,6 +4,7 @@
 // Keeps the order of these includes: the first repeats this source for each instruction set.
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -142,15 +143,20 @@ struct MaximumBackward {
   }
 };
 
+// A bound that is NaN makes everything NaN.
 struct Clamp {
   double low, high;
+  bool bounded;
 
   explicit Clamp(const KernelContext& context)
-      : low(lower_bound(context.attributes<ClampAttrs>())), high(upper_bound(context.attributes<ClampAttrs>())) {}
+      : low(lower_bound(context.attributes<ClampAttrs>())),
+        high(upper_bound(context.attributes<ClampAttrs>())),
+        bounded(!std::isnan(low) && !std::isnan(high)) {}
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     using R = hn::TFromD<D>;
-    return minimum_lanes(d, maximum_lanes(d, x, hn::Set(d, R(low))), hn::Set(d, R(high)));
+    const V clamped = at_most(d, at_least(d, x, hn::Set(d, R(low))), hn::Set(d, R(high)));
+    return bounded ? clamped : hn::Set(d, std::numeric_limits<R>::quiet_NaN());
   }
 };
 

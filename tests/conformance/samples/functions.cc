@@ -84,11 +84,12 @@ std::vector<Sample> addcdiv_samples(Device) {
   return joined(samples, only(kComplex128, complex));
 }
 
-// Whole multiples, where the gradient jumps, and each combination of signs.
+// Whole multiples, where the gradient jumps, each combination of signs, and -1, which is 255 to uint8.
 std::vector<Sample> division_samples(Device) {
   std::vector<Sample> samples = binary(Values::kAny, Values::kNonzero);
-  samples.push_back({.operands = {fixed({8}, {7, -7, 7, -7, 6, -6, 9, 1}), fixed({8}, {2, 2, -2, -2, 3, 3, -3, 4})},
-                     .gradients = false});
+  samples.push_back(
+      {.operands = {fixed({9}, {7, -7, 7, -7, 6, -6, 9, 1, 5}), fixed({9}, {2, 2, -2, -2, 3, 3, -3, 4, -1})},
+       .gradients = false});
   return samples;
 }
 
