@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "vellum/device/device.h"
@@ -17,6 +18,43 @@ namespace vellum {
 
 struct AlphaAttrs {  // add, sub: a + alpha * b
   Scalar alpha = 1;
+};
+
+struct RoundAttrs {
+  int64_t decimals = 0;  // negative: to tens, hundreds, ...
+};
+
+struct ClampAttrs {  // clamp, clamp_backward: at least one is given
+  std::optional<Scalar> min, max;
+};
+
+struct LerpAttrs {
+  Scalar weight;
+};
+
+struct FactorAttrs {  // addcmul, addcdiv: self + value * a * b, self + value * a / b
+  Scalar value = 1;
+};
+
+struct GeluAttrs {
+  bool tanh = false;  // by tanh rather than erf
+};
+
+struct SoftplusAttrs {
+  double beta = 1, threshold = 20;  // the identity where beta * x exceeds the threshold
+};
+
+struct LeakyReluAttrs {
+  double negative_slope = 0.01;
+};
+
+struct EluAttrs {
+  double alpha = 1;
+};
+
+struct EluBackwardAttrs {
+  double alpha = 1;
+  bool is_result = false;  // operand 1 is elu's output rather than its input
 };
 
 struct CopyAttrs {  // copy: a fresh row-major tensor

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -44,6 +45,9 @@ Value wrapped(Value x, DType dtype) {
 }
 
 const AlphaAttrs kOne{1}, kMinusOne{-1}, kThree{3};
+const RoundAttrs kWhole{0};
+const ClampAttrs kUnitInterval{-1, 1};
+const FactorAttrs kTwice{2};
 
 struct Case {
   std::string_view op;
@@ -76,6 +80,33 @@ const Case kCases[] = {
     {"sqrt", kComplexDTypes, 1, [](const Value* x) { return std::sqrt(x[0]); }, nullptr, false, 4},
     {"relu", kNumericReal, 1, [](const Value* x) -> Value { return x[0].real() < 0 ? 0 : x[0].real(); }},
     {"relu_backward", kNumericReal, 2, [](const Value* x) -> Value { return x[1].real() > 0 ? x[0].real() : 0; }},
+    {"abs", kNumericReal, 1, [](const Value* x) -> Value { return std::abs(x[0].real()); }},
+    {"sign", kRealDTypes, 1, [](const Value* x) -> Value { return (x[0].real() > 0) - (x[0].real() < 0); }},
+    {"sgn", kComplexDTypes, 1, [](const Value* x) { return x[0] / std::abs(x[0]); }, nullptr, false, 4},
+    {"square", kNumeric, 1, [](const Value* x) { return x[0] * x[0]; }},
+    {"floor", kNumericReal, 1, [](const Value* x) -> Value { return std::floor(x[0].real()); }},
+    {"ceil", kNumericReal, 1, [](const Value* x) -> Value { return std::ceil(x[0].real()); }},
+    {"trunc", kNumericReal, 1, [](const Value* x) -> Value { return std::trunc(x[0].real()); }},
+    {"round", kNumericReal, 1, [](const Value* x) -> Value { return std::nearbyint(x[0].real()); }, &kWhole},
+    {"clamp", kNumericReal, 1, [](const Value* x) -> Value { return std::clamp(x[0].real(), -1.0, 1.0); },
+     &kUnitInterval},
+    {"maximum", kRealDTypes, 2, [](const Value* x) -> Value { return std::max(x[0].real(), x[1].real()); }},
+    {"minimum", kRealDTypes, 2, [](const Value* x) -> Value { return std::min(x[0].real(), x[1].real()); }},
+    {"tanh_backward", kDifferentiableDTypes, 2, [](const Value* x) { return x[0] * std::conj(1.0 - x[1] * x[1]); },
+     nullptr, false, 4, 16},
+    {"sigmoid_backward", kDifferentiableDTypes, 2, [](const Value* x) { return x[0] * std::conj(x[1] * (1.0 - x[1])); },
+     nullptr, false, 4, 16},
+    {"lerp_tensor", kDifferentiableDTypes, 3, [](const Value* x) { return x[0] + x[2] * (x[1] - x[0]); }, nullptr,
+     false, 4, 16},
+    {"addcmul", kNumeric, 3, [](const Value* x) { return x[0] + 2.0 * x[1] * x[2]; }, &kTwice, false, 4, 16},
+    {"maximum_backward", kFloatingDTypes, 3,
+     [](const Value* x) -> Value {
+       const double a = x[1].real(), b = x[2].real();
+       return a == b ? x[0] / 2.0 : a < b ? 0 : x[0];
+     }},
+    {"logical_and", kAllDTypes, 2, [](const Value* x) { return compare(x[0] != 0.0 && x[1] != 0.0); }, nullptr, true},
+    {"logical_not", kAllDTypes, 1, [](const Value* x) { return compare(x[0] == 0.0); }, nullptr, true},
+    {"isfinite", kAllDTypes, 1, [](const Value*) -> Value { return 1; }, nullptr, true},
     {"eq", kAllDTypes, 2, [](const Value* x) { return compare(x[0] == x[1]); }, nullptr, true},
     {"ne", kAllDTypes, 2, [](const Value* x) { return compare(x[0] != x[1]); }, nullptr, true},
     {"lt", kRealDTypes, 2, [](const Value* x) { return compare(x[0].real() < x[1].real()); }, nullptr, true},
@@ -100,11 +131,12 @@ class PointwiseTest : public KernelTest {
 
   void run(const Case& c, DType dtype, const Dims& shape, const Layout (&layouts)[3]) {
     SCOPED_TRACE(::testing::Message() << c.op << ' ' << dtype_name(dtype) << ' ' << shape);
-    Array a(dtype, shape, layouts[1]), b(dtype, shape, layouts[2]);
-    a.randomize(generator_), b.randomize(generator_);
+    Array a(dtype, shape, layouts[1]), b(dtype, shape, layouts[2]), third(dtype, shape, layouts[1]);
+    a.randomize(generator_), b.randomize(generator_), third.randomize(generator_);
     Array out(c.to_bool ? kBool : dtype, shape, layouts[0]);
     std::vector<Array*> inputs = {&a};
-    if (c.inputs == 2) inputs.push_back(&b);
+    if (c.inputs >= 2) inputs.push_back(&b);
+    if (c.inputs == 3) inputs.push_back(&third);
     apply(c.op, inputs, out, c.attrs, dtype);
     check(c, inputs, out);
   }
@@ -182,6 +214,34 @@ TEST_P(PointwiseTest, ExpIsAccurate) {
   }
 }
 
+TEST_P(PointwiseTest, NaNGoesThroughEveryFunction) {
+  const GeluAttrs erf{false}, tanh{true};
+  const SoftplusAttrs softplus;
+  const EluAttrs elu;
+  const std::pair<std::string_view, const void*> functions[] = {
+      {"exp", nullptr},   {"expm1", nullptr}, {"log", nullptr},  {"log1p", nullptr},       {"log2", nullptr},
+      {"sin", nullptr},   {"cos", nullptr},   {"tanh", nullptr}, {"sigmoid", nullptr},     {"erf", nullptr},
+      {"silu", nullptr},  {"gelu", &erf},     {"gelu", &tanh},   {"softplus", &softplus},  {"elu", &elu},
+      {"floor", nullptr}, {"round", &kWhole}, {"abs", nullptr},  {"clamp", &kUnitInterval}};
+  for (const DType dtype : {kFloat32, kFloat64})
+    for (const auto& [op, attrs] : functions) {
+      Array x(dtype, {37}), y(dtype, {37});
+      x.fill(kNaN);
+      apply(op, {&x}, y, attrs);
+      for (int64_t i = 0; i < 37; ++i) EXPECT_TRUE(std::isnan(y.at(i).real())) << op;
+    }
+}
+
+TEST_P(PointwiseTest, MaskedFillChooses) {
+  for (const DType dtype : list(kAllDTypes))
+    for (const Layout layout : {kRow, kTransposed, kSpread}) {
+      Array x(dtype, {6, 50}, layout), mask(kBool, {6, 50}), value(dtype, {6, 50}, kBroadcast), out(dtype, {6, 50});
+      x.randomize(generator_), mask.randomize(generator_), value.randomize(generator_);
+      apply("masked_fill", {&x, &mask, &value}, out, nullptr, dtype);
+      for (int64_t i = 0; i < out.numel(); ++i) EXPECT_EQ(out.at(i), mask.at(i) != 0.0 ? value.at(i) : x.at(i));
+    }
+}
+
 TEST_P(PointwiseTest, ReluKeepsNaN) {
   Array x(kFloat32, {20}), y(kFloat32, {20});
   x.fill(kNaN);
@@ -229,6 +289,16 @@ TEST_P(PowTest, TakesConstantExponents) {
       for (int64_t i = 0; i < 4; ++i) x.set(i, Value(i == 0 ? 0.0 : i == 1 ? -0.0 : i == 2 ? kInfinity : -kInfinity));
       apply("pow", {&x, &e}, y);
       for (int64_t i = 0; i < 50; ++i) expect_close(y, i, std::pow(x.at(i).real(), exponent), 4);
+    }
+}
+
+TEST_P(PowTest, TakesWholeExponents) {
+  for (const DType dtype : {kFloat32, kFloat64})
+    for (const double exponent : {-3.0, -2.0, 4.0, 5.0, 6.0, 7.0}) {
+      Array x(dtype, {50}), e(dtype, {50}, kBroadcast), y(dtype, {50});
+      x.randomize(generator_), e.fill(exponent);
+      apply("pow", {&x, &e}, y);
+      for (int64_t i = 0; i < 50; ++i) expect_close(y, i, std::pow(x.at(i).real(), exponent), 6);
     }
 }
 

@@ -166,8 +166,15 @@ TEST_P(Saved, IsWhatTheGradientReads) {
       for (int i = 0; i < std::min<int>(kMaxInputs, static_cast<int>(operands->tensors.size())); ++i) {
         const Tensor& t = operands->tensors[static_cast<size_t>(i)];
         if (!t.defined() || !is_differentiable(t.dtype())) continue;
-        read[static_cast<size_t>(i)] = read[static_cast<size_t>(i)] | reads(slot(), *operands, sample, i);
+        const Saves seen = reads(slot(), *operands, sample, i);
+        read[static_cast<size_t>(i)] = read[static_cast<size_t>(i)] | seen;
         tried |= 1u << i;
+        if (!op().refine_saves) continue;
+        verdict.check(dtype, Layout::kContiguous, str_cat("gradient ", i, ", refined"), [&]() -> std::string {
+          const Saves declared = op().saves[static_cast<size_t>(i)];
+          const uint32_t refined = op().refine_saves(sample.attrs.get(), i, 1u << i, declared).bits;
+          return refined == seen.bits ? "" : str_cat("refines to the bits ", refined, ", but reads ", seen.bits);
+        });
       }
     }
   for (int i = 0; i < kMaxInputs; ++i)

@@ -35,17 +35,17 @@ constexpr OpDef kSigmoid{
     .composite = [](const OpCall& call,
                     std::span<Tensor> outputs) { outputs[0] = Scalar(1) / (exp(neg(call.input(0))) + 1); }};
 OpSlot sigmoid_slot{kSigmoid, "test"};
-Tensor sigmoid(const Tensor& x) { return call(sigmoid_slot, {&x}); }
+Tensor own_sigmoid(const Tensor& x) { return call(sigmoid_slot, {&x}); }
 
 TEST(CompositeOperator, RunsOnEveryDeviceWithoutAKernel) {
   for (const char* device : {"cpu", "fake"})
-    EXPECT_NEAR(sigmoid(tensor({1.f}, Device(device))).item(), 1 / (1 + std::exp(-1.0)), 1e-6) << device;
-  EXPECT_EQ(sigmoid(empty({2, 3}, Device("meta"))).shape(), Dims({2, 3}));
+    EXPECT_NEAR(own_sigmoid(tensor({1.f}, Device(device))).item(), 1 / (1 + std::exp(-1.0)), 1e-6) << device;
+  EXPECT_EQ(own_sigmoid(empty({2, 3}, Device("meta"))).shape(), Dims({2, 3}));
 }
 
 TEST(CompositeOperator, IsOneNodeAndHasItsOwnGradient) {
   const Tensor x = tensor({0.5}, kFloat64).requires_grad_();
-  const Tensor y = sigmoid(x);
+  const Tensor y = own_sigmoid(x);
   EXPECT_EQ(y.grad_fn().name(), "TestSigmoidBackward");
   y.sum().backward();
   const double s = 1 / (1 + std::exp(-0.5));
@@ -54,7 +54,7 @@ TEST(CompositeOperator, IsOneNodeAndHasItsOwnGradient) {
 
 TEST(CompositeOperator, CanBeDifferentiatedTwice) {
   const Tensor x = tensor({0.5}, kFloat64).requires_grad_();
-  const Tensor first = grad({sigmoid(x)}, {x}, {ones({1}, kFloat64)}, {.create_graph = true})[0];
+  const Tensor first = grad({own_sigmoid(x)}, {x}, {ones({1}, kFloat64)}, {.create_graph = true})[0];
   const double s = 1 / (1 + std::exp(-0.5));
   EXPECT_NEAR(grad({first.sum()}, {x})[0].item(), s * (1 - s) * (1 - 2 * s), 1e-12);
 }

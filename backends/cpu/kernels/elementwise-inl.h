@@ -54,6 +54,24 @@ HWY_INLINE void apply(const Op& op, Types<A, B>, Out* out, const void* const* in
   }
 }
 
+template <typename Op, typename Out, typename A, typename B, typename C>
+HWY_INLINE void apply(const Op& op, Types<A, B, C>, Out* out, const void* const* in, int64_t n, unsigned single) {
+  const A* a = static_cast<const A*>(in[0]);
+  const B* b = static_cast<const B*>(in[1]);
+  const C* c = static_cast<const C*>(in[2]);
+  if (single == 0) {
+    VELLUM_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) out[i] = op(a[i], b[i], c[i]);
+  } else if (single == 4) {
+    const C value = c[0];
+    VELLUM_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) out[i] = op(a[i], b[i], value);
+  } else {
+    const int64_t step_a = ~single & 1, step_b = ~single >> 1 & 1, step_c = ~single >> 2 & 1;
+    for (int64_t i = 0; i < n; ++i) out[i] = op(a[i * step_a], b[i * step_b], c[i * step_c]);
+  }
+}
+
 template <typename Op>
 concept HasBlock = requires(const Op& op, typename Op::Out* out, const void* const* in) {
   op.block(out, in, 1, 0u);
