@@ -64,6 +64,10 @@ class Allocator {
   virtual MemoryStats stats() const = 0;
   virtual void reset_peak_stats() noexcept = 0;
 
+  // A number that grows by what a block occupies (see `active`) with each block that this thread gets; its differences
+  // tell what a piece of a program allocated. Strategies that do not count by thread count all threads.
+  virtual int64_t allocated_on_this_thread() noexcept { return stats().active.allocated; }
+
   static constexpr int64_t kPeakSlack = 64 << 10;  // bytes
 };
 

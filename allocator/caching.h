@@ -45,6 +45,7 @@ class CachingAllocator final : public Allocator {
   void empty_cache() noexcept override;
   MemoryStats stats() const override;
   void reset_peak_stats() noexcept override;
+  int64_t allocated_on_this_thread() noexcept override;
 
  private:
   Status allocate_slow(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept;

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
-#include <vector>
 
 #include "vellum/allocator/direct.h"
 #include "vellum/allocator/strategy.h"
@@ -25,12 +24,19 @@ std::mutex& making() {
   return mutex;
 }
 
-// Keeps an allocator for ever, also after another has taken its place: blocks and references may outlive any order
-// of static destruction.
+// An allocator that is kept for ever, also after another has taken its place: blocks and references may outlive any
+// order of static destruction.
+struct Kept {
+  std::unique_ptr<Allocator> allocator;
+  const Kept* next;
+};
+constinit std::atomic<const Kept*> all_kept = nullptr;
+
+// To be called under making().
 Allocator* keep(std::unique_ptr<Allocator> allocator) {
-  static auto& kept = *new std::vector<std::unique_ptr<Allocator>>;
-  kept.push_back(std::move(allocator));
-  return kept.back().get();
+  const Kept* kept = new Kept{std::move(allocator), all_kept.load(std::memory_order_relaxed)};
+  all_kept.store(kept, std::memory_order_release);
+  return kept->allocator.get();
 }
 
 std::unique_ptr<Allocator> allocator_by_environment(const char* name, Device device) {
@@ -48,9 +54,7 @@ std::unique_ptr<Allocator> default_allocator(Device device) {
 }
 
 std::atomic<Allocator*>& slot(Device device) {
-  const int count = device_api(device.type).device_count();
-  if (device.index >= count)
-    throw_error<DeviceError>("device ", device, " does not exist: there are ", count, " of its type");
+  check_exists(device);
   return allocators[device.type.id][device.index];
 }
 
@@ -63,20 +67,11 @@ std::atomic<Allocator*>& slot(Device device) {
   return *made;
 }
 
-std::string human(int64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; (value >= 1024 || value <= -1024) && unit < 4; ++unit) value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, kUnits[unit]);
-  return text;
-}
-
 std::string row(const char* label, const MemoryStat& stat) {
   char line[128];
-  std::snprintf(line, sizeof line, "%-10s %14s %14s %14s %14s\n", label, human(stat.current).c_str(),
-                human(stat.peak).c_str(), human(stat.allocated).c_str(), human(stat.freed).c_str());
+  std::snprintf(line, sizeof line, "%-10s %14s %14s %14s %14s\n", label, format_bytes(stat.current).c_str(),
+                format_bytes(stat.peak).c_str(), format_bytes(stat.allocated).c_str(),
+                format_bytes(stat.freed).c_str());
   return line;
 }
 
@@ -119,6 +114,23 @@ MemoryStats memory_stats(Device device) { return allocator(device).stats(); }
 void reset_peak_memory_stats(Device device) { allocator(device).reset_peak_stats(); }
 void empty_cache(Device device) { allocator(device).empty_cache(); }
 
+std::string format_bytes(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; (value >= 1024 || value <= -1024) && unit < 4; ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, kUnits[unit]);
+  return text;
+}
+
+int64_t allocated_on_this_thread() noexcept {
+  int64_t sum = 0;
+  for (const Kept* kept = all_kept.load(std::memory_order_acquire); kept; kept = kept->next)
+    sum += kept->allocator->allocated_on_this_thread();
+  return sum;
+}
+
 std::string memory_summary(Device device) {
   const Allocator& source = allocator(device);
   const MemoryStats stats = source.stats();
@@ -128,7 +140,8 @@ std::string memory_summary(Device device) {
                  row("active", stats.active), row("reserved", stats.reserved), row("split", stats.split),
                  count_row("blocks", stats.allocations, stats.frees),
                  count_row("segments", stats.upstream_allocations, stats.upstream_frees), "largest free block ",
-                 human(stats.largest_free), ", cached ", human(stats.reserved.current - stats.active.current), "\n");
+                 format_bytes(stats.largest_free), ", cached ",
+                 format_bytes(stats.reserved.current - stats.active.current), "\n");
 }
 
 }  // namespace vellum

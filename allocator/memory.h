@@ -32,6 +32,12 @@ void empty_cache(Device device = {});
 // A table of the statistics for people to read.
 std::string memory_summary(Device device = {});
 
+// Bytes as people read them: "512 B", "1.50 KiB".
+std::string format_bytes(int64_t bytes);
+
+// The sum of Allocator::allocated_on_this_thread over all devices. It never falls.
+int64_t allocated_on_this_thread() noexcept;
+
 }  // namespace vellum
 
 #endif  // VELLUM_ALLOCATOR_MEMORY_H_

@@ -167,6 +167,15 @@ void Task::deliver(const Edge& edge, Tensor gradient) {
   if (--e.dependencies == 0) ready_.push(&e);
 }
 
+// Names the step only for who reads the name.
+void apply(Node& node, std::span<Tensor> cotangents, std::span<Tensor> gradients) {
+  if (!(thread_state().mode & kModeProfiler)) [[likely]]
+    return node.apply(cotangents, gradients);
+  const std::string name = node.name();
+  const AnnotationScope annotation(Annotation::Kind::kBackward, name, {}, node.origin());
+  node.apply(cotangents, gradients);
+}
+
 void Task::execute(TaskEntry& e) {
   Node* node = e.node;
   const bool capturing = !options_.captures.empty();
@@ -179,7 +188,7 @@ void Task::execute(TaskEntry& e) {
       std::any_of(e.cotangents.begin(), e.cotangents.end(), [](const Tensor& g) { return g.defined(); });
   const bool runs = e.needed && arrived && !(capturing && node->kind() == Node::Kind::kAccumulate);
   if (runs) {
-    node->apply({e.cotangents.data(), e.cotangents.size()}, {gradients.data(), gradients.size()});
+    apply(*node, {e.cotangents.data(), e.cotangents.size()}, {gradients.data(), gradients.size()});
     e.cotangents.clear();
     if (!options_.keep_graph) node->release_saved();
   }

@@ -8,6 +8,7 @@
 #include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 #include "vellum/device/object_pool.h"
+#include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ops/ops.h"
@@ -60,7 +61,9 @@ void Edge::reset() {
 }
 
 Node::Node(Kind kind)
-    : sequence_(kind == Kind::kAccumulate ? std::numeric_limits<uint64_t>::max() : next_sequence++), kind_(kind) {}
+    : sequence_(kind == Kind::kAccumulate ? std::numeric_limits<uint64_t>::max() : next_sequence++),
+      origin_(profiled_module()),
+      kind_(kind) {}
 
 void Node::dispose() noexcept {
   DisposeQueue& queue = tls_disposed;

@@ -63,6 +63,8 @@ class Node : public internal::GraphNode {
   Kind kind() const { return kind_; }
   // Order of creation on the recording thread; accumulation comes before everything else.
   uint64_t sequence() const { return sequence_; }
+  // The module that the forward call was in, if that was profiled. See ProfilerHook::module.
+  uint32_t origin() const { return origin_; }
   std::span<const Edge> edges() const { return {edges_, num_edges_}; }
   int num_outputs() const { return num_outputs_; }
 
@@ -101,6 +103,7 @@ class Node : public internal::GraphNode {
   uint64_t sequence_;
   Node* next_disposed_ = nullptr;
   std::unique_ptr<std::vector<internal::TensorImpl*>> retained_;
+  uint32_t origin_;
   Kind kind_;
 };
 

@@ -5,6 +5,7 @@ Abseil and GoogleTest ("system") and their releases ("source"); by default the f
 """
 
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
+load("//bazel/cuda:configure.bzl", "cuda_repository")
 load(":googletest.bzl", "googletest_repository")
 load(":system_absl.bzl", "absl_repository")
 load(":system_cc.bzl", "system_cc_repository")
@@ -75,3 +76,4 @@ def machine_dependencies():
         headers = ["zlib.h"],
         debian_package = "zlib1g-dev",
     )
+    maybe(cuda_repository, "local_cuda")

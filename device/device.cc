@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <mutex>
 #include <ostream>
 
@@ -89,6 +90,19 @@ const DeviceApi& device_api(DeviceType type) {
   return *r.apis[type.id];
 }
 
+void check_exists(Device device) {
+  const DeviceApi& api = device_api(device.type);
+  const int count = api.device_count();
+  if (device.index < count) return;
+  if (count > 0)
+    throw_error<DeviceError>("device ", device, " does not exist: there are ", count,
+                             " of its type; use one from 0 to ", count - 1);
+  // A table that was built before the entry existed ends before it.
+  const bool tells = api.struct_size > offsetof(DeviceApi, why_no_devices) && api.why_no_devices;
+  throw_error<DeviceError>("device ", device, " does not exist: ",
+                           tells ? api.why_no_devices() : "this machine has none of its type; use 'cpu'");
+}
+
 Device::Device(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
@@ -100,6 +114,7 @@ Device::Device(std::string_view text) {
   int value = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const int count = device_api(type).device_count();
+  if (count == 0) check_exists(*this);
   if (error != std::errc() || end != digits.data() + digits.size() || value < 0 || value >= count)
     throw_error<DeviceError>("device '", text, "': the index must be a number from 0 to ", count - 1);
   index = static_cast<uint8_t>(value);

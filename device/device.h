@@ -53,6 +53,9 @@ DeviceType register_device(std::string_view name, const DeviceApi& api);
 // The functions of a type. Throws DeviceError naming the target to link when there are none.
 const DeviceApi& device_api(DeviceType type);
 
+// Throws DeviceError when this machine has no such device, with the backend's reason where it has none of the type.
+void check_exists(Device device);
+
 }  // namespace vellum
 
 #endif  // VELLUM_DEVICE_DEVICE_H_

@@ -68,6 +68,9 @@ struct DeviceApi {
   bool host_accessible = false;
   // The device has no memory and computes nothing: shapes and dtypes only (meta).
   bool shape_only = false;
+
+  // Why device_count() is 0, and what to do about it. Static storage duration. Optional.
+  const char* (*why_no_devices)() noexcept = nullptr;
 };
 
 }  // namespace vellum

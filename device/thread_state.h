@@ -2,6 +2,7 @@
 #define VELLUM_DEVICE_THREAD_STATE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,16 @@ enum Mode : uint32_t {
 // The bits that make an operator call leave the fast path.
 inline constexpr uint32_t kModeHooked = kModeAutocast | kModeLedger | kModeAnomaly | kModeDryRun | kModeProfiler;
 
-// A frame of the annotation stack. The text is borrowed and must outlive the frame.
+class Tensor;
+
+// A frame of the annotation stack. Text and operands are borrowed and must outlive the frame.
 struct Annotation {
-  enum class Kind : uint8_t { kModule, kOperator, kUser };
+  enum class Kind : uint8_t { kModule, kOperator, kUser, kBackward };
   Kind kind;
   std::string_view text;
   const Annotation* parent;
+  std::span<const Tensor* const> operands;  // of an operator; those that it may do without can be undefined
+  uint32_t origin;  // of a step of the backward pass: ProfilerHook::module() at its forward call
 };
 
 struct ThreadState {
@@ -52,15 +57,29 @@ class ModeGuard {
   uint32_t saved_;
 };
 
-// Pushes one frame onto this thread's annotation stack, which says on whose behalf bytes are allocated. Operator calls
-// on the fast path push none: whoever reads the stack sets a bit of kModeHooked, and then no call takes that path.
-// `text` is borrowed for the life of the scope. Costs two stores.
+namespace internal {
+[[gnu::cold]] void profile_begin(const Annotation& frame) noexcept;
+[[gnu::cold]] void profile_end(const Annotation& frame) noexcept;
+}  // namespace internal
+
+// Pushes one frame onto this thread's annotation stack, which says on whose behalf bytes are allocated and time is
+// spent. Operator calls on the fast path push none: whoever reads the stack sets a bit of kModeHooked, and then no call
+// takes that path. A user's label for the profiler is AnnotationScope(Annotation::Kind::kUser, "evaluation").
+// `text` and `operands` are borrowed for the life of the scope. Costs a few stores and a test of the mode word.
 class AnnotationScope {
  public:
-  AnnotationScope(Annotation::Kind kind, std::string_view text) : frame_{kind, text, thread_state().annotation} {
+  AnnotationScope(Annotation::Kind kind, std::string_view text, std::span<const Tensor* const> operands = {},
+                  uint32_t origin = 0)
+      : frame_{kind, text, thread_state().annotation, operands, origin} {
     thread_state().annotation = &frame_;
+    if (thread_state().mode & kModeProfiler) [[unlikely]]
+      internal::profile_begin(frame_);
   }
-  ~AnnotationScope() { thread_state().annotation = frame_.parent; }
+  ~AnnotationScope() {
+    thread_state().annotation = frame_.parent;
+    if (thread_state().mode & kModeProfiler) [[unlikely]]
+      internal::profile_end(frame_);
+  }
   AnnotationScope(const AnnotationScope&) = delete;
   AnnotationScope& operator=(const AnnotationScope&) = delete;
 
@@ -78,7 +97,7 @@ class Autocast;
 class Ledger;
 class Anomaly;
 class DryRun;
-class Profiler;
+class ProfilerHook;
 
 struct HookTable {
   Recorder* recorder = nullptr;
@@ -86,12 +105,31 @@ struct HookTable {
   Ledger* ledger = nullptr;
   Anomaly* anomaly = nullptr;
   DryRun* dry_run = nullptr;
-  Profiler* profiler = nullptr;
+  ProfilerHook* profiler = nullptr;
 };
 
 extern constinit HookTable hook_table;
 
 inline HookTable& hooks() { return hook_table; }
+
+// What the annotations of a thread tell the profiler while kModeProfiler is set there. An `end` may come without its
+// `begin`, and the other way round, where the bit was changed in between.
+class ProfilerHook {
+ public:
+  virtual void begin(const Annotation& frame) noexcept = 0;
+  virtual void end(const Annotation& frame) noexcept = 0;
+  // A number for the path of the module that this thread is in; 0 is none. Never means another path later.
+  virtual uint32_t module() noexcept = 0;
+
+ protected:
+  ~ProfilerHook() = default;
+};
+
+// The profiler's number for the module that this thread is in; 0 while nothing is profiled.
+inline uint32_t profiled_module() {
+  const bool profiling = (thread_state().mode & kModeProfiler) && hooks().profiler;
+  return profiling ? hooks().profiler->module() : 0;
+}
 
 }  // namespace vellum
 

@@ -21,6 +21,8 @@ ABSL_FLAG(double, lr, 5e-3, "learning rate at first; it falls to 0 along a cosin
 ABSL_FLAG(uint64_t, seed, 0, "of the initial weights, dropout and the order of the images");
 ABSL_FLAG(int, threads, 0, "threads to use; 0: as many as there are");
 ABSL_FLAG(std::string, plot, "", "where to write training loss and held-out accuracy as an SVG");
+ABSL_FLAG(std::string, profile, "",
+          "where to write a trace of the training; also prints where its time and memory went");
 ABSL_FLAG(std::string, data, "", "CSV of digits, plain or compressed by gzip; default: the one that comes along");
 
 namespace vellum {
@@ -44,7 +46,10 @@ double train_epoch(nn::Module& model, optim::Optimizer& optimizer, data::DataLoa
     optimizer.zero_grad();
     const Tensor loss = nn::functional::cross_entropy(model(batch.data), batch.target);
     loss.backward();
-    optimizer.step();
+    {
+      const AnnotationScope label(Annotation::Kind::kUser, "optimizer");
+      optimizer.step();
+    }
     total += loss.item() * static_cast<double>(batch.target.numel());
   }
   return total / static_cast<double>(loader.dataset().size());
@@ -78,6 +83,18 @@ History train(const digits::Digits& digits) {
                 static_cast<long long>(max_memory_allocated()));
     std::fflush(stdout);
   }
+  return history;
+}
+
+// Trains, and shows what that took if it is asked for.
+History train_and_profile(const digits::Digits& digits) {
+  const std::string trace = absl::GetFlag(FLAGS_profile);
+  if (trace.empty()) return train(digits);
+  Profiler profiler({.shapes = true});
+  const History history = train(digits);
+  profiler.stop();
+  profiler.write_trace(trace);
+  std::printf("\n%s\n", profiler.table({.rows = 20}).c_str());
   return history;
 }
 
@@ -116,7 +133,7 @@ int run(const std::vector<char*>& arguments) {
   if (const int threads = absl::GetFlag(FLAGS_threads)) set_num_threads(threads);
   const std::string file = absl::GetFlag(FLAGS_data);
   const int64_t bytes_at_first = memory_allocated();
-  const History history = train(digits::read_digits(file.empty() ? default_data(arguments[0]) : file));
+  const History history = train_and_profile(digits::read_digits(file.empty() ? default_data(arguments[0]) : file));
   if (const std::string plot = absl::GetFlag(FLAGS_plot); !plot.empty()) write_plot(plot, history);
 
   const int64_t bytes_at_last = memory_allocated();

@@ -19,12 +19,15 @@ std::ostream& operator<<(std::ostream& out, const Dims& dims) {
 
 int64_t numel_of(const Dims& shape) {
   int64_t count = 1;
+  bool empty = false;
   for (const int64_t n : shape) {
     if (n < 0) throw_error<ShapeError>("shape ", shape, " has a negative size; sizes are 0 or more");
-    if (__builtin_mul_overflow(count, n, &count))
+    empty |= n == 0;
+    // An empty shape has strides, too.
+    if (n > 0 && __builtin_mul_overflow(count, n, &count))
       throw_error<ShapeError>("shape ", shape, " has more elements than 63 bits can count");
   }
-  return count;
+  return empty ? 0 : count;
 }
 
 Dims contiguous_strides(const Dims& shape) {

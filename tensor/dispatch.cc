@@ -213,6 +213,8 @@ void run_fast(const KernelEntry& kernel, const OpDef& def, const void* attrs, DT
   context.attrs = attrs;
   context.loop = &loop;
   context.compute = compute;
+  // The CPU has no stream but the default one, and is spared the look.
+  if (out.device != Device(kCPU)) context.stream = current_stream(out.device);
   TensorArg out_arg;
   out_arg.dtype = out.dtype;
   context.outputs = {&out_arg, 1};
@@ -291,7 +293,7 @@ OutputList call_composite(const OpCall& call, OpSlot& slot, bool recording) {
 OutputList call_general(OpSlot& slot, Inputs inputs, const void* attrs) {
   const OpDef& def = slot.def();
   check_inputs(def, inputs);
-  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name);
+  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name, inputs);
   const OpCall call{def, inputs, attrs};
   const Device device = common_device(def, inputs);
   const DTypes types = dtypes_of(call);
@@ -331,7 +333,7 @@ std::vector<Tensor> call_all(OpSlot& slot, Inputs inputs, const void* attrs) {
 void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs) {
   const OpDef& def = slot.def();
   check_inputs(def, inputs);
-  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name);
+  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name, inputs);
   const OpCall call{def, inputs, attrs};
   const Device device = common_device(def, inputs);
   if (!out.defined()) throw_error<InvalidArgumentError>(def.name, ": out is undefined; make it with empty()");
@@ -362,7 +364,7 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
   if (self.defined() && call_in_place_fast(slot, self.impl(), inputs, attrs)) return;
   const OpDef& def = slot.def();
   check_inputs(def, inputs);
-  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name);
+  const AnnotationScope annotation(Annotation::Kind::kOperator, def.name, inputs);
   const OpCall call{def, inputs, attrs};
   if (const Device device = common_device(def, inputs); self.device() != device)
     throw_error<DeviceError>(def.name, "_: self is on ", self.device(), ", an operand on ", device);

@@ -3,6 +3,7 @@
 #include "absl/container/inlined_vector.h"
 #include "vellum/allocator/memory.h"
 #include "vellum/device/error.h"
+#include "vellum/device/thread_state.h"
 #include "vellum/tensor/generator.h"
 #include "vellum/tensor/internal/loop_plan.h"
 #include "vellum/tensor/internal/make_tensor.h"
@@ -154,6 +155,7 @@ void invoke_on_host(OpSlot& slot, const OpCall& call, DType compute, const Rando
   if (strict_dispatch())
     throw_error<NotImplementedError>(call.op.name, ": no kernel for ", compute, " on ", device,
                                      ", and strict dispatch forbids the host fallback");
+  const AnnotationScope annotation(Annotation::Kind::kOperator, "host_fallback");
   const KernelEntry& kernel = *slot.kernel(kCPU, compute);
   TensorList on_host, results, extras;
   for (const Tensor* t : call.inputs) on_host.push_back(host_copy(*t));

@@ -37,7 +37,10 @@ void TensorImpl::destroy() {
 Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device device) {
   int64_t numel = 1;
   for (const int64_t n : shape) {
-    if (__builtin_mul_overflow(numel, n, &numel)) numel_of(shape);  // throws
+    if (__builtin_mul_overflow(numel, n, &numel) || n == 0) {
+      numel = numel_of(shape);  // throws on an overflow
+      break;
+    }
   }
   int64_t bytes;
   if (__builtin_mul_overflow(numel, static_cast<int64_t>(dtype_size(dtype)), &bytes))

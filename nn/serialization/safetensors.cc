@@ -11,6 +11,7 @@
 #include "vellum/device/stream.h"
 #include "vellum/nn/serialization/internal/atomic_file.h"
 #include "vellum/nn/serialization/internal/mapped_file.h"
+#include "vellum/nn/serialization/internal/safetensors_header.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ops/ops.h"
 
@@ -163,7 +164,7 @@ Entry entry_for(const std::string& name, const Tensor& tensor) {
   if (format.empty())
     throw_error<DTypeError>("save_file: tensor ", shown_name(name), " is ", tensor.dtype(),
                             ", which the format lacks; save to(kComplex64), or view_as_real() as float64");
-  return {.dtype = tensor.dtype(), .shape = tensor.shape(), .begin = 0, .end = 0, .dtype_name = std::string(format)};
+  return {.dtype = tensor.dtype(), .shape = tensor.shape(), .dtype_name = std::string(format)};
 }
 
 void write(vellum::internal::AtomicFile& file, const Tensor& tensor) {

@@ -2,6 +2,7 @@
 #define VELLUM_NN_SERIALIZATION_SAFETENSORS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -10,7 +11,8 @@
 #include <vector>
 
 #include "vellum/device/device.h"
-#include "vellum/nn/serialization/internal/safetensors_header.h"  // IWYU pragma: export
+#include "vellum/tensor/dims.h"
+#include "vellum/tensor/dtype.h"
 #include "vellum/tensor/tensor.h"
 
 // Files of named tensors in the safetensors format (https://huggingface.co/docs/safetensors): eight bytes with the
@@ -18,6 +20,14 @@
 // file from a stranger can at worst raise an error.
 
 namespace vellum::safetensors {
+
+// What the header says of one tensor.
+struct Entry {
+  DType dtype = DType::kUndefined;  // undefined where Vellum has no such dtype
+  Dims shape;
+  uint64_t begin = 0, end = 0;  // bytes from the start of the data section
+  std::string dtype_name;       // as the file spells it: "F32"
+};
 
 // A file whose header was read and checked as a whole. Its data are mapped into memory and read when a tensor is
 // loaded. A handle that can be moved but not copied; distinct threads may use it at once.

@@ -89,23 +89,23 @@ Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   for (const Scalar* s : {&start, &end, &step})
     if (s->kind() == Scalar::Kind::kComplex) throw_error<DTypeError>("arange: ", *s, " is complex; it takes reals");
-  const auto whole_part = [](const Scalar& s) { return Scalar(s.to<int64_t>()); };
-  if (options.dtype == kInt64 && !(is_whole(start) && is_whole(end) && is_whole(step)))  // as PyTorch: bounds first
-    return arange(whole_part(start), whole_part(end), whole_part(step), options);
   const double from = start.real(), by = step.real(), range = end.real() - from;
   if (by == 0 || !std::isfinite(by) || !std::isfinite(range) || (range != 0 && (range > 0) != (by > 0)))
     throw_error<InvalidArgumentError>("arange: from ", start, " to ", end, " by steps of ", step,
                                       " does not end; the bounds must be finite and the step lead towards the end");
   const bool whole = is_whole(start) && is_whole(end) && is_whole(step);
+  const DType dtype = dtype_or(options, whole ? kInt64 : kFloat32);
   const double count = std::ceil(range / by);
   if (count >= 0x1p62) throw_error<ShapeError>("arange: ", count, " elements are more than a tensor can have");
-  const DType dtype = dtype_or(options, whole ? kInt64 : kFloat32);
-  if (!whole)
+  if (!whole && !is_integral(dtype))
     return sequence<double>(static_cast<int64_t>(count), dtype, options,
                             [&](int64_t i) { return from + static_cast<double>(i) * by; });
-  const int64_t first = start.to<int64_t>(), step_by = step.to<int64_t>(), span = end.to<int64_t>() - first;
-  const int64_t whole_count = span / step_by + (span % step_by != 0);
-  return sequence<int64_t>(whole_count, dtype, options, [&](int64_t i) { return first + i * step_by; });
+  // As in PyTorch, an integer dtype truncates bounds and step first.
+  const int64_t first = start.to<int64_t>(), stride = step.to<int64_t>(), span = end.to<int64_t>() - first;
+  if (stride == 0)
+    throw_error<InvalidArgumentError>("arange: a step of ", step, " is 0 in ", dtype, "; give a larger one");
+  const int64_t steps = span / stride + (span % stride != 0);
+  return sequence<int64_t>(steps, dtype, options, [&](int64_t i) { return first + i * stride; });
 }
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {

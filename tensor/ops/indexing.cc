@@ -226,6 +226,9 @@ Tensor stack(std::initializer_list<Tensor> tensors, int64_t dim) {
 }
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
+  // A scalar and one element may stand for each other.
+  if (x.dim() == 0 && index.dim() == 1) return gather(x.reshape({1}), dim, index);
+  if (x.dim() == 1 && index.dim() == 0) return gather(x, dim, index.reshape({1})).reshape({});
   const DimAttrs attrs{wrap_dim("gather", dim, x.dim()), false};
   return call(gather_slot, {&x, &index}, &attrs);
 }

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <numeric>
 
 #include "vellum/device/error.h"
@@ -90,11 +90,6 @@ constexpr OpDef kConstantPad{
     .name = "constant_pad",
     .kind = OpKind::kComposite,
     .dtypes = dtype_rules::same,
-    .infer =
-        [](Inference& call) {
-          check_padding(call);
-          call.add_output(padded_shape(call.input(0).shape(), call.attributes<ConstantPadAttrs>()));
-        },
     .attrs = attrs_type<ConstantPadAttrs>,
     .vjp = [](Vjp& v) { v.grad() = inside(v.cotangent(), v.attributes<ConstantPadAttrs>().before, v.input_shape()); },
     .composite = constant_pad_composite,
@@ -133,28 +128,29 @@ const char* mode_name(PadMode mode) {
   return mode == PadMode::kReflect ? "reflect" : mode == PadMode::kReplicate ? "replicate" : "circular";
 }
 
-// Takes negative paddings away first: as in PyTorch, only what is left of the tensor goes round.
-Tensor cropped(const Tensor& x, int dim, int64_t& before, int64_t& after) {
-  const int64_t cut_before = std::max<int64_t>(-before, 0), cut_after = std::max<int64_t>(-after, 0), n = x.size(dim);
-  if (cut_before == 0 && cut_after == 0) return x;
-  if (cut_before > n || cut_after > n - cut_before) return x;  // the caller refuses it
-  before = std::max<int64_t>(before, 0);
-  after = std::max<int64_t>(after, 0);
-  return x.narrow(dim, cut_before, n - cut_before - cut_after);
+// Takes away what negative padding cuts, and leaves the rest of the padding.
+Tensor cut(const Tensor& x, int dim, int64_t* before, int64_t* after) {
+  const int64_t first = std::max<int64_t>(-*before, 0), last = std::max<int64_t>(-*after, 0);
+  if (first > x.size(dim) || last > x.size(dim) - first)
+    throw_error<ShapeError>("pad: a padding of ", *before, " and ", *after, " takes more than dimension ", dim,
+                            " of shape ", x.shape(), " has");
+  *before = std::max<int64_t>(*before, 0);
+  *after = std::max<int64_t>(*after, 0);
+  return first + last > 0 ? x.narrow(dim, first, x.size(dim) - first - last) : x;
 }
 
 Tensor pad_by_index(Tensor x, std::span<const int64_t> pad, PadMode mode) {
   for (size_t k = 0; k < pad.size() / 2; ++k) {
     const int d = x.dim() - 1 - static_cast<int>(k);
     int64_t before = pad[2 * k], after = pad[2 * k + 1];
-    if (mode == PadMode::kCircular) x = cropped(x, d, before, after);
+    if (mode == PadMode::kCircular) x = cut(x, d, &before, &after);  // what is cut does not come around
     const int64_t n = x.size(d);
     if (before == 0 && after == 0) continue;
     const int64_t most = mode == PadMode::kReflect    ? n - 1
                          : mode == PadMode::kCircular ? n
-                         : n > 0                      ? std::max(before, after)
+                         : n > 0                      ? std::numeric_limits<int64_t>::max() - n
                                                       : 0;
-    if (before > most || after > most || before < -n || after < -n || before + after + n < 0)
+    if (before > most || after > most || before < -n || after < -n || before + n < -after)
       throw_error<ShapeError>("pad: padding ", before, " and ", after, " does not fit dimension ", d, " of shape ",
                               x.shape(), " in mode ", mode_name(mode));
     std::vector<int64_t> order;
@@ -197,13 +193,10 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, PadMode mode, const
   ConstantPadAttrs attrs{Dims::of_size(x.dim()), Dims::of_size(x.dim()), value};
   for (size_t k = 0; k < pad.size() / 2; ++k) {
     const int d = x.dim() - 1 - static_cast<int>(k);
-    const int64_t cut_before = std::max<int64_t>(-pad[2 * k], 0), cut_after = std::max<int64_t>(-pad[2 * k + 1], 0);
-    if (cut_before + cut_after > x.size(d))
-      throw_error<ShapeError>("pad: a padding of ", pad[2 * k], " and ", pad[2 * k + 1], " takes more than dimension ",
-                              d, " of shape ", x.shape(), " has");
-    if (cut_before + cut_after > 0) part = part.narrow(d, cut_before, x.size(d) - cut_before - cut_after);
-    attrs.before[d] = std::max<int64_t>(pad[2 * k], 0);
-    attrs.after[d] = std::max<int64_t>(pad[2 * k + 1], 0);
+    int64_t before = pad[2 * k], after = pad[2 * k + 1];
+    part = cut(part, d, &before, &after);
+    attrs.before[d] = before;
+    attrs.after[d] = after;
   }
   return call(constant_pad_slot, {&part}, &attrs);
 }

@@ -282,10 +282,10 @@ constexpr OpDef kScatter{.name = "scatter",
                          .reference = {.tensors = scatter_reference<false>}};
 OpSlot scatter_slot{kScatter, "indexing"}, scatter_add_slot{kScatterAdd, "indexing"};
 
-// A larger source is read as far as the index goes.
+// A larger source is read as far as the index goes; a scalar stands for one element.
 Tensor within(const Tensor& source, const Tensor& index) {
-  if (source.dim() != index.dim()) return source;
-  Tensor part = source;
+  Tensor part = source.dim() == 0 && index.dim() == 1 ? source.reshape({1}) : source;
+  if (part.dim() != index.dim()) return part;
   for (int d = 0; d < index.dim(); ++d)
     if (index.size(d) < part.size(d)) part = part.narrow(d, 0, index.size(d));
   return part;

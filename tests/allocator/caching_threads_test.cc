@@ -36,6 +36,19 @@ TEST_F(CachingTest, AnEndedThreadLeavesItsMemoryToOthers) {
   free(block);
 }
 
+TEST_F(CachingTest, AThreadCountsWhatItWasGiven) {
+  const int64_t before = caching_->allocated_on_this_thread();
+  std::thread([&] { free(allocate(64)); }).join();
+  EXPECT_EQ(caching_->allocated_on_this_thread(), before);
+  std::thread([&] {
+    // The cache is the ended thread's.
+    const int64_t at_first = caching_->allocated_on_this_thread();
+    free(allocate(1000));
+    free(allocate(2 * kMiB));
+    EXPECT_EQ(caching_->allocated_on_this_thread() - at_first, 1024 + 2 * kMiB);
+  }).join();
+}
+
 TEST_F(CachingTest, ABlockOutlivesItsThread) {
   free(allocate(0));  // so that this thread has a cache of its own
   Block block;

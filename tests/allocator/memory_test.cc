@@ -27,7 +27,7 @@ Status no_allocate(int, size_t, size_t, void** out) noexcept {
   return ok_status();
 }
 
-const DeviceApi host_api{.device_count = []() noexcept { return 8; },
+const DeviceApi host_api{.device_count = []() noexcept { return 9; },
                          .allocate = host_allocate,
                          .deallocate = host_deallocate,
                          .host_accessible = true};
@@ -44,6 +44,26 @@ std::string message_of(F f) {
     return error.what();
   }
   return "nothing was thrown";
+}
+
+TEST(Memory, CountsWhatAThreadWasGivenByAllAllocators) {
+  Block cached, direct;
+  set_allocator(host(6), make_strategy("direct", host(6)));
+  const int64_t before = allocated_on_this_thread();
+  ASSERT_TRUE(allocator(host(8)).allocate(1000, kDefaultAlignment, {host(8)}, &cached).ok());
+  ASSERT_TRUE(allocator(host(6)).allocate(1000, kDefaultAlignment, {host(6)}, &direct).ok());
+  EXPECT_EQ(allocated_on_this_thread() - before, 1024 + 1024);
+  allocator(host(6)).deallocate(direct, {host(6)});
+  set_allocator(host(6), make_strategy("direct", host(6)));
+  EXPECT_EQ(allocated_on_this_thread() - before, 1024 + 1024);
+  allocator(host(8)).deallocate(cached, {host(8)});
+}
+
+TEST(Memory, BytesAreWrittenForPeople) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1536), "1.50 KiB");
+  EXPECT_EQ(format_bytes(-(int64_t{3} << 30)), "-3.00 GiB");
 }
 
 TEST(Memory, TheDefaultIsCachingOverTheDevice) {
@@ -95,8 +115,8 @@ TEST(Memory, AShapeOnlyDeviceIsAlwaysServedDirectly) {
 
 TEST(Memory, AnUnknownDeviceIsAnError) {
   EXPECT_THROW(allocator(Device(device_type("nobody"))), DeviceError);
-  EXPECT_EQ(message_of<DeviceError>([] { allocator(host(8)); }),
-            "device host:8 does not exist: there are 8 of its type");
+  EXPECT_EQ(message_of<DeviceError>([] { allocator(host(9)); }),
+            "device host:9 does not exist: there are 9 of its type; use one from 0 to 8");
 }
 
 TEST(Memory, AnAllocatorIsSetUnlessMemoryIsInUse) {

@@ -16,7 +16,8 @@ BELOW = {
     'tensor': {'device', 'allocator'},
     'autograd': {'device', 'allocator', 'tensor'},
     'backends': {'device', 'allocator', 'tensor'},
-    'nn': {'device', 'allocator', 'tensor', 'autograd', 'backends'},
+    'profiler': {'device', 'allocator', 'tensor'},
+    'nn': {'device', 'allocator', 'tensor', 'autograd', 'backends', 'profiler'},
 }
 SOURCE = re.compile(r'\.(h|cc|cu|cuh|inc)$')
 INCLUDE = re.compile(r'^\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s*([<"])([^">]+)[">]', re.MULTILINE)
@@ -104,6 +105,7 @@ class IncludeTest(unittest.TestCase):
         ('tensor/ops/a.cc', '#include "vellum/backends/cpu/backend.h"'),
         ('autograd/a.cc', '#include "vellum/backends/meta/backend.h"'),
         ('backends/cpu/a.cc', '#include "vellum/autograd/node.h"'),
+        ('autograd/a.cc', '#include "vellum/profiler/profiler.h"'),
         ('nn/a.cc', '#include "vellum/tests/conformance/suite.h"'),
         ('nn/a.cc', '#include "vellum/vellum.h"'),
     ):

@@ -1,5 +1,8 @@
 #include "vellum/tests/conformance/cases.h"
 
+#include <cstdlib>
+
+#include "vellum/device/device.h"
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
 #include "vellum/tensor/generator.h"
@@ -12,6 +15,15 @@ std::vector<std::string> operator_names(bool (*wanted)(const OpDef&)) {
   for (const OpSlot* slot : all_operators())
     if (!wanted || wanted(slot->def())) names.emplace_back(slot->def().name);
   return names;
+}
+
+void require_device() {
+  try {
+    check_exists(Device(target().device));
+  } catch (const DeviceError& error) {
+    if (std::getenv("VELLUM_REQUIRE_DEVICE")) FAIL() << error.what();
+    GTEST_SKIP() << error.what();
+  }
 }
 
 std::vector<Sample> OperatorTest::samples() const {

@@ -19,9 +19,15 @@ namespace vellum::conformance {
 std::vector<std::string> operator_names(bool (*wanted)(const OpDef&) = nullptr);
 inline std::string test_name(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
 
+// Skips the test, saying why, where the target's device is not on this machine; fails it instead where the environment
+// variable VELLUM_REQUIRE_DEVICE is set, so that a machine that should have the device cannot pass by skipping. Called
+// by SetUp().
+void require_device();
+
 // One test for each operator.
 class OperatorTest : public ::testing::TestWithParam<std::string> {
  protected:
+  void SetUp() override { require_device(); }
   OpSlot& slot() const { return *find_operator(GetParam()); }
   const OpDef& op() const { return slot().def(); }
   // Empty, and a failure, when nobody has written samples.

@@ -1,5 +1,6 @@
 #include "vellum/device/device.h"
 
+#include <cstddef>
 #include <sstream>
 #include <string>
 
@@ -76,6 +77,33 @@ TEST(Device, ABackendWithAnotherTableIsRefused) {
 TEST(Device, AMissingBackendNamesItsTarget) {
   EXPECT_EQ(device_error([] { device_api(device_type("absent")); }),
             "no backend is registered for device 'absent'; depend on its register target (//backends/absent:register)");
+}
+
+TEST(Device, OneBeyondTheLastDoesNotExist) {
+  const DeviceType type = register_device("counted", fake_device_api());
+  EXPECT_NO_THROW(check_exists(Device(type, 2)));
+  EXPECT_EQ(device_error([&] { check_exists(Device(type, 3)); }),
+            "device counted:3 does not exist: there are 3 of its type; use one from 0 to 2");
+}
+
+TEST(Device, ATypeWithoutDevicesSaysWhatItsBackendKnows) {
+  static const DeviceApi silent{.device_count = []() noexcept { return 0; }};
+  static const DeviceApi telling{.device_count = []() noexcept { return 0; },
+                                 .why_no_devices = []() noexcept { return "the driver is missing"; }};
+  const DeviceType a = register_device("silent", silent), b = register_device("telling", telling);
+  EXPECT_EQ(device_error([&] { check_exists(Device(a)); }),
+            "device silent:0 does not exist: this machine has none of its type; use 'cpu'");
+  EXPECT_EQ(device_error([&] { check_exists(Device(b)); }), "device telling:0 does not exist: the driver is missing");
+  EXPECT_EQ(device_error([] { Device("telling:0"); }), "device telling:0 does not exist: the driver is missing");
+}
+
+TEST(Device, ATableFromBeforeTheReasonIsNotReadBeyondItsEnd) {
+  static const DeviceApi older{.struct_size = offsetof(DeviceApi, why_no_devices),
+                               .device_count = []() noexcept { return 0; },
+                               .why_no_devices = []() noexcept { return "what lies behind the table"; }};
+  const DeviceType type = register_device("older", older);
+  EXPECT_EQ(device_error([&] { check_exists(Device(type)); }),
+            "device older:0 does not exist: this machine has none of its type; use 'cpu'");
 }
 
 TEST(Device, ParsesNamesAndIndices) {

@@ -44,6 +44,34 @@ TEST(Annotations, PathsJoinTheFramesOfOneKind) {
   std::thread([] { EXPECT_EQ(thread_state().annotation, nullptr); }).join();
 }
 
+// Writes down what it is told.
+class Listener final : public ProfilerHook {
+ public:
+  void begin(const Annotation& frame) noexcept override { heard += "(" + std::string(frame.text); }
+  void end(const Annotation&) noexcept override { heard += ")"; }
+  uint32_t module() noexcept override { return 7; }
+
+  std::string heard;
+};
+
+TEST(Annotations, AreToldToTheProfilerWhileItsModeBitIsSet) {
+  Listener listener;
+  hooks().profiler = &listener;
+  { const AnnotationScope quiet(Annotation::Kind::kUser, "quiet"); }
+  EXPECT_EQ(profiled_module(), 0u);
+  {
+    const ModeGuard mode(kModeProfiler, 0);
+    const AnnotationScope outer(Annotation::Kind::kUser, "outer");
+    const AnnotationScope inner(Annotation::Kind::kOperator, "inner");
+    EXPECT_EQ(profiled_module(), 7u);
+  }
+  hooks().profiler = nullptr;
+  const ModeGuard mode(kModeProfiler, 0);
+  { const AnnotationScope nobody(Annotation::Kind::kUser, "nobody"); }
+  EXPECT_EQ(profiled_module(), 0u);
+  EXPECT_EQ(listener.heard, "(outer(inner))");
+}
+
 TEST(Hooks, AreOffUnlessInstalled) {
   EXPECT_EQ(hooks().recorder, nullptr);
   EXPECT_EQ(hooks().profiler, nullptr);

@@ -31,6 +31,11 @@ grep -q '</svg>' "$scratch/loss.svg" || fail "no plot"
 "$program" --epochs=4 --threads=2 > "$scratch/again"
 [[ $(tail -n 1 "$scratch/again") == $(tail -n 1 "$scratch/out") ]] || fail "another result with two threads"
 
+"$program" --epochs=1 --profile="$scratch/trace.json" > "$scratch/profiled" || fail "--profile: exit status $?"
+grep -qE '^optimizer +[0-9]+ ' "$scratch/profiled" || fail "--profile: no table"
+grep -qE '^module +calls ' "$scratch/profiled" || fail "--profile: no table of modules"
+grep -q '"name":"AddmmBackward"\|"name":"LinearBackward"' "$scratch/trace.json" || fail "--profile: no trace"
+
 printf '1,2,3\n' > "$scratch/short.csv"
 refuses "$scratch/short.csv:1: 3 columns" --data="$scratch/short.csv"
 refuses "No such file" --data="$scratch/none.csv"
@@ -42,6 +47,7 @@ refuses "--threads must be 0 or more" --threads=-1
 refuses "Illegal value 'many'" --epochs=many
 refuses "Unknown command line flag 'epoch'" --epoch=3
 refuses "'3' is not a flag" 3
+refuses "trace.json cannot be written" --epochs=1 --profile="$scratch/none/trace.json"
 refuses "cannot be written" --epochs=1 --plot="$scratch/none/loss.svg"
 
 ((failures == 0))

@@ -175,6 +175,7 @@ TEST(Item, HoldsARealToTheRangeOfAnInteger) {
 TEST(Factories, RefuseWhatNoMemoryHolds) {
   EXPECT_THROW(arange(int64_t{1} << 62), ShapeError);
   EXPECT_THROW(empty({int64_t{1} << 40, int64_t{1} << 40}), ShapeError);
+  EXPECT_THROW(empty({0, int64_t{1} << 40, int64_t{1} << 40}), ShapeError);
   EXPECT_THAT(message<InvalidArgumentError>([] { stack(std::span<const Tensor>(), 0); }), HasSubstr("stack: the list"));
 }
 

@@ -93,7 +93,10 @@ Tensor scale(const Tensor& x, double factor) {
   return call(scale_slot, {&x}, &attrs);
 }
 
+Stream last_stream;  // of the last call of the kernel
+
 Status run_scale(const KernelContext& context) noexcept {
+  last_stream = context.stream;
   const LoopPlan& loop = *context.loop;
   const float factor = static_cast<float>(context.attributes<ScaleAttrs>().factor);
   if (loop.ndim > 1) return {StatusCode::kUnsupported, "rows only"};
@@ -137,6 +140,19 @@ TEST(KernelOfAnotherBackend, ServesItsDevice) {
   EXPECT_THAT(scale(x, 3).to_vector<float>(), ElementsAre(3, 6));
   const Tensor base = tensor({1.f, 2.f, 3.f}, Device(kOwn));
   EXPECT_THAT(scale(base.slice(0, 0, {}, 2), 3).to_vector<float>(), ElementsAre(3, 9));
+}
+
+TEST(KernelOfAnotherBackend, IsToldItsDeviceAndTheCurrentStream) {
+  const Device own(kOwn);
+  const Tensor x = tensor({1.f, 2.f, 3.f}, own);
+  const Tensor row_major_and_not[] = {x, x.slice(0, 0, {}, 2)};
+  for (const Tensor& t : row_major_and_not) {
+    scale(t, 3);
+    EXPECT_EQ(last_stream, (Stream{own, 0}));
+    const StreamGuard guard({own, 5});
+    scale(t, 3);
+    EXPECT_EQ(last_stream, (Stream{own, 5}));
+  }
 }
 
 TEST(KernelOfAnotherBackend, HasGradients) {

@@ -71,7 +71,7 @@ template <typename F>
 void for_each_slice(const DimSplit& to, const TensorArg& index, F slice) {
   const int64_t* at = index.as<const int64_t>();
   const int64_t entries = index.numel;
-  if (to.outer != 1) {  // 0 too, where there is nothing to write
+  if (to.outer != 1) {
     parallel_for(0, to.outer, grain_for(entries * to.inner), [&](int64_t first, int64_t last) {
       for (int64_t o = first; o < last; ++o)
         for (int64_t k = 0; k < entries; ++k)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <tuple>
 
 #include "absl/strings/escaping.h"
@@ -41,6 +40,17 @@ const FormatDType* find_format(DType dtype) {
 std::string shortened(std::string_view text, size_t limit) {
   const absl::string_view kept(text.data(), std::min(text.size(), limit));
   return absl::CEscape(kept) + (text.size() > limit ? "..." : "");
+}
+
+// The JSON library's words without its code and position, printable, cut where it quotes much of a stranger's file.
+std::string reason_of(std::string_view what) {
+  constexpr size_t kLimit = 150;
+  const size_t position_end = what.find(": ");
+  if (position_end != std::string_view::npos) what.remove_prefix(position_end + 2);
+  std::string reason(what.substr(0, kLimit));
+  std::ranges::replace_if(
+      reason, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return reason;
 }
 
 // Receives the header's JSON piece by piece and knows at each what may come, so that nothing else is ever stored and no
@@ -129,8 +139,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    constexpr size_t kLimit = 200;
-    fail("the header is not valid JSON at its byte ", position, ": ", shortened(error.what(), kLimit));
+    fail("the header is not valid JSON at its byte ", position, ": ", reason_of(error.what()));
   }
 
  private:

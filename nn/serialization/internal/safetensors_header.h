@@ -10,20 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "vellum/tensor/dims.h"
+#include "vellum/nn/serialization/safetensors.h"
 #include "vellum/tensor/dtype.h"
-
-namespace vellum::safetensors {
-
-// What the header says of one tensor.
-struct Entry {
-  DType dtype;  // undefined where Vellum has no such dtype
-  Dims shape;
-  uint64_t begin, end;     // bytes from the start of the data section
-  std::string dtype_name;  // as the file spells it: "F32"
-};
-
-}  // namespace vellum::safetensors
 
 namespace vellum::safetensors::internal {
 

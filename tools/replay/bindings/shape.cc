@@ -47,6 +47,11 @@ const Bindings kBindings{
        const Tensor input = a.tensor(0, "input");
        return a.has(1, "dim") ? input.squeeze(a.integer(1, "dim")) : input.squeeze();
      }},
+    {"broadcast_to", [](Args& a) { return a.tensor(0, "input").expand(a.shape(1, "size")); }},
+    {"expand_as", [](Args& a) { return a.tensor(0, "input").expand(a.tensor(1, "other").shape()); }},
+    {"view_as", [](Args& a) { return a.tensor(0, "input").view(a.tensor(1, "other").shape()); }},
+    {"reshape_as", [](Args& a) { return a.tensor(0, "input").reshape(a.tensor(1, "other").shape()); }},
+    {"T", method([](const Tensor& x) { return x.t(); })},
     {"unsqueeze", [](Args& a) { return a.tensor(0, "input").unsqueeze(a.integer(1, "dim")); }},
     {"as_strided",
      [](Args& a) {
