@@ -50,6 +50,12 @@ const Bindings kBindings{
     {"index_select",
      [](Args& a) { return index_select(a.tensor(0, "input"), a.integer(1, "dim"), a.tensor(2, "index")); }},
     {"gather", [](Args& a) { return gather(a.tensor(0, "input"), a.integer(1, "dim"), a.tensor(2, "index")); }},
+    {"masked_fill",
+     [](Args& a) {
+       const Tensor input = a.tensor(0, "input"), mask = a.tensor(1, "mask");
+       return a.is_tensor(2, "value") ? masked_fill(input, mask, a.tensor(2, "value"))
+                                      : masked_fill(input, mask, a.scalar(2, "value"));
+     }},
     {"__getitem__", get_item},
 };
 
