@@ -138,6 +138,16 @@ TEST_F(Replay, SkipsAnArgumentThatTheBindingDoesNotRead) {
       "argument 2 = 4");
 }
 
+TEST_F(Replay, TakesPlacementsThatAreTheDefault) {
+  const auto why = [](const char* keyword) {
+    const std::string json = str_cat(R"({"op": "ones", "args": [{"list": [1]}], "kwargs": {)", keyword, "}}");
+    return outcome(json, {{"out.0", ones({1})}}).why;
+  };
+  EXPECT_EQ(why(R"("device": "cpu", "requires_grad": false, "pin_memory": false, "layout": null)"), "");
+  EXPECT_EQ(why(R"("device": "cuda:0")"), R"(argument device = "cuda:0")");
+  EXPECT_EQ(why(R"("requires_grad": true)"), "argument requires_grad = true");
+}
+
 TEST_F(Replay, SkipsADtypeThatTheOperatorDoesNotTake) {
   const Tensor x = tensor({int64_t{1}});
   const Outcome o =
