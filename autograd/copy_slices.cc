@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <new>
 
+#include "vellum/autograd/grad_mode.h"
 #include "vellum/device/object_pool.h"
-#include "vellum/device/thread_state.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/view_geometry.h"
 
 namespace vellum::autograd {
-namespace {
 
 using internal::TensorImpl;
-
-bool grad_mode() { return thread_state().mode & kModeGrad; }
-
-}  // namespace
 
 BaseWindow::BaseWindow(const TensorImpl& base, const TensorImpl& view)
     : base_shape_(base.shape_span()),
@@ -86,7 +81,7 @@ void CopySlices::apply(std::span<Tensor> cotangents, std::span<Tensor> gradients
   Tensor buffer = window_.to_buffer(cotangents[0]);
   Tensor part = window_.slice(buffer).clone();
   std::vector<Tensor> inner(gradients.size());
-  if (grad_mode()) {  // the function's output is the window of what this node put into the base
+  if (is_grad_enabled()) {  // the function's output is the window of what this node put into the base
     Node* history = ViewOfBase::create(Edge(this, 0), window_);
     const GradFn keep(history);
     history->release();
@@ -97,7 +92,7 @@ void CopySlices::apply(std::span<Tensor> cotangents, std::span<Tensor> gradients
   for (size_t i = 1; i < gradients.size(); ++i) gradients[i] = std::move(inner[i]);
   if (!edges_[0]) return;
   Tensor& through = inner[0];
-  if (grad_mode()) {  // functional, so that it can be differentiated
+  if (is_grad_enabled()) {  // functional, so that it can be differentiated
     const Tensor mask = window_.scatter(ones_like(part)) != Scalar(0);
     const Tensor filled = through.defined() ? window_.scatter(through) : zeros_like(buffer);
     gradients[0] = window_.from_buffer(where(mask, filled, buffer));

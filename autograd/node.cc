@@ -5,8 +5,9 @@
 #include <new>
 #include <thread>
 
+#include "vellum/autograd/grad_mode.h"
+#include "vellum/device/error.h"
 #include "vellum/device/object_pool.h"
-#include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ops/ops.h"
@@ -25,12 +26,19 @@ struct DisposeQueue {
 };
 constinit thread_local DisposeQueue tls_disposed;
 
-bool grad_mode() { return thread_state().mode & kModeGrad; }
-
 // Nobody else can see the values, and they lie row by row.
 bool is_exclusive(const Tensor& t) {
   const TensorImpl& impl = t.impl();
   return t.use_count() == 1 && impl.storage->use_count() == 1 && impl.is_contiguous() && !impl.base;
+}
+
+// set_data() may have given the leaf other memory since the graph was recorded.
+Tensor fit_to_leaf(Tensor gradient, const TensorImpl& leaf) {
+  if (gradient.shape() != Dims(leaf.shape_span()))
+    throw_error<AutogradError>("AccumulateGrad: a gradient of shape ", gradient.shape(), " reached a leaf of shape ",
+                               Dims(leaf.shape_span()), "; its set_data() came between forward and backward");
+  if (gradient.is_complex() && !is_complex(leaf.dtype)) gradient = gradient.real();
+  return gradient.to(leaf.device, leaf.dtype);
 }
 
 }  // namespace
@@ -86,7 +94,8 @@ void AccumulateGrad::destroy() noexcept {
 }
 
 void AccumulateGrad::apply(std::span<Tensor> cotangents, std::span<Tensor>) {
-  Tensor gradient = std::move(cotangents[0]);
+  if (!(leaf_->flags & TensorImpl::kRequiresGrad)) return;  // switched off since it was recorded
+  Tensor gradient = fit_to_leaf(std::move(cotangents[0]), *leaf_);
   // Threads may run backward into one leaf at the same time.
   while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
   struct Release {
@@ -95,7 +104,7 @@ void AccumulateGrad::apply(std::span<Tensor> cotangents, std::span<Tensor>) {
   } release{busy_};
   Tensor& grad = state_of(*leaf_).grad;
   if (grad.defined()) {
-    if (grad_mode())
+    if (is_grad_enabled())
       grad = add(grad, gradient);
     else
       grad.add_(gradient);
@@ -138,7 +147,7 @@ void set_history(TensorImpl& t, Node* node, uint32_t output_nr) {
 void accumulate(Tensor& into, Tensor from) {
   if (!into.defined()) {
     into = std::move(from);
-  } else if (!grad_mode() && is_exclusive(into) && into.dtype() == from.dtype()) {
+  } else if (!is_grad_enabled() && is_exclusive(into) && into.dtype() == from.dtype()) {
     into.add_(from);
   } else {
     into = add(into, from);

@@ -3,9 +3,9 @@
 #include <new>
 
 #include "absl/container/inlined_vector.h"
+#include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 #include "vellum/device/object_pool.h"
-#include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ops/ops.h"
 
@@ -17,8 +17,6 @@ using internal::TensorImpl;
 constexpr uint32_t kOutputBit = 8, kByProductBit = 16;
 
 size_t rounded(size_t bytes) { return (bytes + 15) & ~size_t{15}; }
-
-bool grad_mode() { return thread_state().mode & kModeGrad; }
 
 }  // namespace
 
@@ -69,6 +67,8 @@ OpNode* OpNode::make(OpSlot& slot, Inputs inputs, const void* attrs, std::span<c
   }
   for (const Tensor& t : outputs) dims += static_cast<size_t>(t.dim());
   const Saves saves = saves_union(def, inputs.size(), attrs, needs);
+  if (__builtin_popcount(saves.bits) > kMaxSaved)
+    throw_error<InvalidArgumentError>(def.name, ": its definition saves more than ", kMaxSaved, " tensors");
   const Layout at(inputs.size(), inputs.size() + outputs.size(), dims,
                   static_cast<size_t>(__builtin_popcount(saves.bits)), def.attrs.size);
   char* memory = static_cast<char*>(internal::pool_allocate(at.total));
@@ -87,7 +87,7 @@ OpNode* OpNode::make(OpSlot& slot, Inputs inputs, const void* attrs, std::span<c
   int64_t* sizes = reinterpret_cast<int64_t*>(memory + at.sizes);
   OperandMeta* meta = node->metas_;
   const auto describe = [&](const TensorImpl* t) {
-    *meta = {sizes, t ? t->dtype : DType::kUndefined, t ? t->rank : uint8_t{0}};
+    *meta = {sizes, t ? t->dtype : DType::kUndefined, t ? t->rank : uint8_t{0}, t ? t->device : Device()};
     for (int d = 0; d < meta->rank; ++d) *sizes++ = t->sizes[d];
     ++meta;
   };
@@ -131,6 +131,7 @@ void OpNode::save_all(Saves saves, Inputs inputs, std::span<const Tensor> output
 void OpNode::save(uint32_t bit, const Tensor& t, uint32_t version) {
   SavedTensor* slot = saved_ + __builtin_popcount(saved_bits_);
   new (slot) SavedTensor{t.defined() ? internal::shallow_alias(t) : Tensor(), version};
+  if (t.defined() && !t.name().empty()) slot->alias.set_name(t.name());  // for the error about a write
   saved_bits_ |= 1u << bit;
 }
 
@@ -175,6 +176,8 @@ void OpNode::visit_owned(OwnerVisitor& visitor) const {
   }
 }
 
+std::string named(const Tensor& t) { return t.name().empty() ? "" : str_cat("'", t.name(), "', "); }
+
 // The saved tensor for a gradient to read; with its history when the backward pass is itself recorded.
 Tensor OpNode::unpack(uint32_t bit, Node* history) const {
   const SavedTensor& saved = saved_[saved_index(bit)];
@@ -188,13 +191,13 @@ Tensor OpNode::unpack(uint32_t bit, Node* history) const {
                            : "an operand without gradient";
     throw_error<AutogradError>(
         "one of the variables needed for gradient computation has been modified by an inplace operation: [",
-        saved.alias.dtype(), " ", saved.alias.shape(), "], which is ", origin, " and was saved by ", name(), " as ",
-        saved_name(bit), ", is at version ", version, "; expected version ", saved.version, " instead. ",
-        saved.alias.impl().storage->last_writer(),
+        saved.alias.dtype(), " ", saved.alias.shape(), "], which is ", named(saved.alias), origin, " and was saved by ",
+        name(), " as ", saved_name(bit), ", is at version ", version, "; expected version ", saved.version,
+        " instead. ", saved.alias.impl().storage->last_writer(),
         "() wrote to it last; write to a clone(), or before the operator "
         "that needs the old values");
   }
-  if (!grad_mode()) return saved.alias;
+  if (!is_grad_enabled()) return saved.alias;
   Tensor t = internal::shallow_alias(saved.alias);
   if (bit >= kOutputBit && bit < kByProductBit) {
     set_history(t.impl(), history, bit - kOutputBit);
@@ -236,10 +239,10 @@ class NodeVjp final : public Vjp {
 
   const OpNode& node_;
   Node* history_;  // of the outputs
-  mutable std::array<Tensor, 8> unpacked_;
+  mutable std::array<Tensor, kMaxSaved> unpacked_;
 };
 
-// Sums over what was broadcast and returns to the input's dtype.
+// Sums over what was broadcast and returns to the input's dtype and device.
 Tensor OpNode::fit(Tensor gradient, int input) const {
   const OperandMeta& meta = metas_[input];
   const TensorImpl& g = gradient.impl();
@@ -252,9 +255,8 @@ Tensor OpNode::fit(Tensor gradient, int input) const {
                                  ", the input ", shape, "; the operator's vjp is wrong");
     gradient = sum_to(gradient, shape);
   }
-  if (gradient.dtype() == meta.dtype) return gradient;
   if (gradient.is_complex() && !is_complex(meta.dtype)) gradient = gradient.real();
-  return gradient.to(meta.dtype);
+  return gradient.to(meta.device, meta.dtype);
 }
 
 void OpNode::apply_with_history(std::span<Tensor> cotangents, std::span<Tensor> gradients, Node* history) {

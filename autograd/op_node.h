@@ -15,11 +15,12 @@ struct SavedTensor {
   uint32_t version;
 };
 
-// Shape and dtype of an operand; always kept.
+// Shape, dtype and device of an operand; always kept.
 struct OperandMeta {
   const int64_t* sizes;
   DType dtype;
   uint8_t rank;
+  Device device;
 };
 
 // The node of any operator: made from its definition, its operands and its attributes. One pooled allocation holds the

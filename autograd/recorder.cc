@@ -193,6 +193,7 @@ class GraphRecorder final : public Recorder {
     if (t.base) throw_error<AutogradError>("detach_: can't detach views in-place; use detach() instead");
     set_history(t, nullptr, 0);
     t.flags &= static_cast<uint8_t>(~TensorImpl::kRequiresGrad);
+    if (TensorState* state = state_or_null(t)) state->retains_grad = false;
   }
 
   void retain_grad(const Tensor& tensor) override {
@@ -243,6 +244,10 @@ void backward(std::span<const Tensor> tensors, std::span<const Tensor> gradients
 
 std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
                          std::span<const Tensor> grad_outputs, GradOptions options) {
+  if (inputs.empty())
+    throw_error<InvalidArgumentError>(
+        "grad: the list of inputs is empty; name the tensors whose gradient is wanted, or "
+        "use backward() to fill .grad of the leaves");
   std::vector<autograd::Edge> captures;
   for (size_t i = 0; i < inputs.size(); ++i) captures.push_back(autograd::required_edge(inputs[i], i));
   std::vector<autograd::Root> roots = autograd::make_roots(outputs, grad_outputs);

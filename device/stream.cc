@@ -93,6 +93,7 @@ void Event::synchronize() const {
 void Event::block(const Stream& stream) const {
   if (!owned_) return;
   const DeviceApi& api = device_api(stream.device.type);
+  if (stream.device.type != device_.type || !api.stream_wait_event) return synchronize();
   throw_if_error(api.stream_wait_event(stream.device.index, stream.handle, handle_), "Event::block");
 }
 

@@ -52,8 +52,9 @@ class ModeGuard {
   uint32_t saved_;
 };
 
-// Pushes one frame onto this thread's annotation stack. The allocator and the ledger read the stack to attribute
-// bytes; `text` is borrowed for the life of the scope. Costs two stores.
+// Pushes one frame onto this thread's annotation stack, which says on whose behalf bytes are allocated. Operator calls
+// on the fast path push none: whoever reads the stack sets a bit of kModeHooked, and then no call takes that path.
+// `text` is borrowed for the life of the scope. Costs two stores.
 class AnnotationScope {
  public:
   AnnotationScope(Annotation::Kind kind, std::string_view text) : frame_{kind, text, thread_state().annotation} {

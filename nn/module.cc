@@ -63,8 +63,10 @@ void check_registered(const char* function, std::string_view name, const Tensor&
     throw_error<InvalidArgumentError>(function, ": '", name,
                                       "' is undefined; do not register what the module does without");
   if (!tensor.is_leaf() || tensor.is_view())
-    throw_error<InvalidArgumentError>(function, ": '", name, "' ", tensor.dtype(), tensor.shape(),
-                                      " is a view or has a history; register detach() or clone() of it");
+    throw_error<InvalidArgumentError>(
+        function, ": '", name, "' ", tensor.dtype(), tensor.shape(),
+        " is a view or has a history, which a module cannot keep or move; take detach() or "
+        "clone() of it");
 }
 
 std::vector<Tensor> without_names(NamedTensors named) {
@@ -148,15 +150,16 @@ void Module::convert(std::optional<Device> device, std::optional<DType> dtype) {
     Tensor tensor, data, grad;
   };
   std::vector<Change> changes;
-  const auto plan = [&](const Tensor& t) {
+  const auto plan = [&](const std::string& name, const Tensor& t) {
+    check_registered("to", name, t);
     const Device where = device.value_or(t.device());
     const DType what = dtype ? converted(t.dtype(), *dtype) : t.dtype();
     if (where == t.device() && what == t.dtype()) return;
     const Tensor grad = t.grad();
     changes.push_back({t, t.detach().to(where, what), grad.defined() ? grad.to(where, what) : Tensor()});
   };
-  for (const Tensor& t : parameters()) plan(t);
-  for (const Tensor& t : buffers()) plan(t);
+  for (const auto& [name, t] : named_parameters()) plan(name, t);
+  for (const auto& [name, t] : named_buffers()) plan(name, t);
   for (Change& change : changes) {
     change.tensor.set_grad({});
     change.tensor.set_data(change.data);

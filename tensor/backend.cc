@@ -27,6 +27,9 @@ DeviceType register_backend(const Backend& backend) {
   if (backend.api_version != kBackendApiVersion)
     throw_error<DeviceError>("backend '", backend.name, "' was built against Backend version ", backend.api_version,
                              ", this library has ", kBackendApiVersion, "; rebuild the backend");
+  if (backend.struct_size != sizeof(Backend))
+    throw_error<DeviceError>("backend '", backend.name, "' has a descriptor of ", backend.struct_size,
+                             " bytes, this library's has ", sizeof(Backend), "; rebuild the backend");
   if (!backend.device) throw_error<DeviceError>("backend '", backend.name, "' has no DeviceApi");
   const DeviceType type = register_device(backend.name, *backend.device);
   Registry& r = registry();

@@ -99,6 +99,7 @@ bool needs_detour(const OpDef& def, const Tensor& out, const OutputSpec& spec, I
   for (size_t i = def.overwrites ? 1 : 0; i < inputs.size(); ++i) {
     const TensorImpl* impl = inputs[i]->impl_or_null();
     if (!impl || impl->storage != out.impl().storage) continue;
+    if (i == 0 && def.may_update_self && is_same_window(*impl, out.impl())) continue;
     if (def.kind != OpKind::kElementwise || !is_same_window(*impl, out.impl())) return true;
   }
   return false;
@@ -220,15 +221,24 @@ void run_fast(const KernelEntry& kernel, const OpDef& def, const void* attrs, DT
     throw_if_error(status, def.name);
 }
 
+// The kernel of an elementwise call on equal operands; null when it needs inference, casts, a plan or a workspace.
+const KernelEntry* fast_kernel(OpSlot& slot, Inputs inputs, const void* attrs, FastPlan* fast, DTypes* types) {
+  const OpDef& def = slot.def();
+  if (inputs.size() >= kMaxLoopOperands || !match_fast(def, inputs, fast)) return nullptr;
+  const DType dtype = fast->shape->dtype;
+  *types = def.dtypes ? def.dtypes({def, inputs, attrs}) : DTypes{dtype, dtype};
+  if (types->compute != dtype) return nullptr;
+  const KernelEntry* kernel = slot.kernel(fast->shape->device.type, dtype);
+  return internal::is_native(kernel) && !kernel->plan && !kernel->workspace ? kernel : nullptr;
+}
+
 // The common case, elementwise on equal operands, without inference. False when it does not apply.
 bool call_fast(OpSlot& slot, Inputs inputs, const void* attrs, Tensor* result) {
   const OpDef& def = slot.def();
   FastPlan fast;
-  if (inputs.size() >= kMaxLoopOperands || !match_fast(def, inputs, &fast)) return false;
-  const DTypes types = def.dtypes ? def.dtypes({def, inputs, attrs}) : DTypes{fast.shape->dtype, fast.shape->dtype};
-  if (types.compute != fast.shape->dtype) return false;
-  const KernelEntry* kernel = slot.kernel(fast.shape->device.type, types.compute);
-  if (!internal::is_native(kernel) || kernel->plan || kernel->workspace) return false;
+  DTypes types;
+  const KernelEntry* kernel = fast_kernel(slot, inputs, attrs, &fast, &types);
+  if (!kernel) return false;
   *result = internal::make_contiguous(fast.shape->shape_span(), types.output, fast.shape->device);
   run_fast(*kernel, def, attrs, types.compute, result->impl(), fast, inputs.size());
   if (should_record(def, inputs)) hooks().recorder->record(slot, inputs, attrs, {result, 1}, {});
@@ -238,19 +248,15 @@ bool call_fast(OpSlot& slot, Inputs inputs, const void* attrs, Tensor* result) {
 // The common case of a write in place: equal operands and nothing to record. False when it does not apply.
 bool call_in_place_fast(OpSlot& slot, TensorImpl& self, Inputs inputs, const void* attrs) {
   const OpDef& def = slot.def();
-  FastPlan fast;
   if (def.kind != OpKind::kElementwise || def.overwrites || (thread_state().mode & kModeHooked)) return false;
   if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || (self.base && self.base->needs_grad())))
     return false;
-  if (inputs.size() >= kMaxLoopOperands || inputs[0]->impl_or_null() != &self || !match_fast(def, inputs, &fast))
-    return false;
-  if (fast.shape != &self) return false;
+  FastPlan fast;
+  DTypes types;
+  const KernelEntry* kernel = fast_kernel(slot, inputs, attrs, &fast, &types);
+  if (!kernel || inputs[0]->impl_or_null() != &self || fast.shape != &self || types.output != self.dtype) return false;
   for (size_t i = 1; i < inputs.size(); ++i)
     if (fast.impls[i]->storage == self.storage && !is_same_window(*fast.impls[i], self)) return false;
-  const DTypes types = def.dtypes ? def.dtypes({def, inputs, attrs}) : DTypes{self.dtype, self.dtype};
-  if (types.compute != self.dtype || types.output != self.dtype) return false;
-  const KernelEntry* kernel = slot.kernel(self.device.type, types.compute);
-  if (!internal::is_native(kernel) || kernel->plan || kernel->workspace) return false;
   run_fast(*kernel, def, attrs, types.compute, self, fast, inputs.size());
   self.storage->bump_version(def.name.data());
   return true;
@@ -342,8 +348,13 @@ void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs) {
     throw_error<ShapeError>(def.name, ": out has shape ", out.shape(), ", the result ", spec.shape,
                             "; give one of that shape, or an empty one to be resized");
   check_writable(def, out);
-  if (out.shape() != spec.shape) internal::resize_empty(out, spec.shape);
-  write_through(slot, call, written, out, {});
+  if (out.shape() == spec.shape) {
+    write_through(slot, call, written, out, {});
+  } else {  // aside, since `out` may be an operand too
+    Tensor resized = internal::make_contiguous(spec.shape, out.dtype(), device);
+    write_through(slot, call, written, resized, {});
+    internal::replace_memory(out.impl(), resized.impl());
+  }
   out.impl().storage->bump_version(def.name.data());
 }
 
@@ -363,7 +374,7 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
                             self.shape(), "; use the form that is not in place");
   if (!def.overwrites) check_result_dtype(def, spec.dtype, self.dtype());
   check_writable(def, self);
-  const bool recording = should_record(def, inputs);
+  const bool recording = is_differentiable(self.dtype()) && should_record(def, inputs);
   Recorder* recorder = hooks().recorder;
   if (recorder && (thread_state().mode & kModeGrad)) recorder->check_in_place(def, self, recording);
   Tensor old_self;

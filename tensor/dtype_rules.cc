@@ -1,4 +1,8 @@
+#include <limits>
+#include <type_traits>
+
 #include "vellum/device/error.h"
+#include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
 
@@ -84,11 +88,49 @@ DTypes same(const OpCall& call) {
 
 }  // namespace dtype_rules
 
+namespace shape_rules {
+
+void same(Inference& call) { call.add_output(call.input(0).shape()); }
+
+void equal(Inference& call) {
+  for (const Tensor* t : call.inputs)
+    if (t->shape() != call.input(0).shape())
+      throw_error<ShapeError>(call.op.name, ": shapes ", call.input(0).shape(), " and ", t->shape(),
+                              " differ; all must agree");
+  same(call);
+}
+
+void check_cotangent(const OpCall& call, const Dims& expected) {
+  if (call.input(0).shape() != expected)
+    throw_error<ShapeError>(call.op.name, ": the gradient has shape ", call.input(0).shape(),
+                            ", the operator's output ", expected);
+}
+
+}  // namespace shape_rules
+
+void check_fits(std::string_view op, const Scalar& value, DType dtype) {
+  bool fits = value.kind() != Scalar::Kind::kComplex || is_complex(dtype);
+  if (fits && is_integral(dtype) && dtype != kBool)
+    visit_dtype(dtype, [&](auto tag) {
+      using T = decltype(tag);
+      if constexpr (std::is_integral_v<T>) {
+        const double lowest = std::is_unsigned_v<T> ? -double(std::numeric_limits<T>::max())  // -1 means all bits
+                                                    : double(std::numeric_limits<T>::lowest());
+        const bool is_exact = value.kind() <= Scalar::Kind::kInteger && sizeof(T) == sizeof(int64_t);
+        // 2^63 - 1 is no double: compare with what comes after it.
+        fits = is_exact || (value.real() >= lowest && value.real() < double(std::numeric_limits<T>::max()) + 1);
+      }
+    });
+  if (!fits)
+    throw_error<DTypeError>(op, ": the value ", value, " does not fit a tensor of ", dtype,
+                            "; give one that does, or another dtype");
+}
+
 Tensor wrap_number(const Scalar& value, const Tensor& like) {
   const internal::TensorImpl& impl = like.impl();
   const DType own = value.dtype();
   const DType dtype = combine(impl.dtype, own);
-  Tensor t = scalar_tensor(value, TensorOptions(dtype, Device(kCPU)));
+  Tensor t = internal::make_number(value, dtype);
   t.impl().flags |= internal::TensorImpl::kWrappedNumber;
   return t;
 }

@@ -219,6 +219,8 @@ void copy_bytes(const Tensor& to, const Tensor& from) {
     const CopyKind kind = source == destination ? CopyKind::kDeviceToDevice : CopyKind::kHostToDevice;
     status = to_api.copy(destination.index, to.impl().data, from.impl().data, bytes, kind,
                          current_stream(destination).handle);
+    // The host's memory may be gone or changed right after.
+    if (status.ok() && source != destination) current_stream(destination).synchronize();
   } else if (to_api.host_accessible) {
     status = from_api.copy(source.index, to.impl().data, from.impl().data, bytes, CopyKind::kDeviceToHost,
                            current_stream(source).handle);

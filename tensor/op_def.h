@@ -19,7 +19,8 @@ namespace vellum {
 // The inputs of a call, borrowed. An undefined tensor is an optional input that was left out.
 using Inputs = std::span<const Tensor* const>;
 
-inline constexpr int kMaxInputs = 6;     // of an operator that names its inputs
+inline constexpr int kMaxInputs = 8;     // of an operator that names its inputs
+inline constexpr int kMaxSaved = 12;     // tensors that one call keeps for its gradients
 inline constexpr int8_t kVariadic = -1;  // cat's inputs, split's outputs
 
 // What a gradient reads, as a bit mask over inputs, outputs and by-products.
@@ -190,6 +191,9 @@ struct OpDef {
   // Input 0 is overwritten and its old values are not read (copy_, fill_): there is an in-place form only.
   bool overwrites = false;
 
+  // The kernel of a general operator may be given input 0's memory as output 0, and then changes it where it lies.
+  bool may_update_self = false;
+
   // --- composite
   void (*composite)(const OpCall& call, std::span<Tensor> outputs) = nullptr;
 
@@ -198,7 +202,7 @@ struct OpDef {
 };
 
 // How a call was resolved for a device.
-enum class Provenance : uint8_t { kUnresolved, kNative, kComposite, kHostFallback, kShapeOnly, kNone };
+enum class Provenance : uint8_t { kNative, kComposite, kHostFallback, kShapeOnly, kNone };
 
 std::string_view provenance_name(Provenance p);
 
@@ -264,9 +268,21 @@ DTypes compare(const OpCall&);                    // promote; bool out
 DTypes same(const OpCall&);                       // dtype of input 0
 }  // namespace dtype_rules
 
+// --- Shape rules for definitions.
+namespace shape_rules {
+void same(Inference&);   // one output with the shape of input 0
+void equal(Inference&);  // the same, and every input must have that shape
+// Throws ShapeError unless input 0, a cotangent, has the shape that the other operands and attributes imply.
+void check_cotangent(const OpCall&, const Dims& expected);
+}  // namespace shape_rules
+
 // PyTorch's result type of operands: tensors of rank > 0 before scalars before C++ numbers, a later group counts
 // only if its category is higher.
 DType result_type(Inputs inputs);
+
+// Throws DTypeError naming `op` when a tensor of that dtype cannot hold the number: a complex one in a real tensor, one
+// beyond the range of an integer.
+void check_fits(std::string_view op, const Scalar& value, DType dtype);
 
 // A 0-dimensional tensor that promotes like a C++ number beside `like`, with the dtype that the result will have.
 Tensor wrap_number(const Scalar& value, const Tensor& like);

@@ -4,6 +4,8 @@
 #include <complex>
 #include <concepts>
 #include <cstdint>
+#include <limits>
+#include <ostream>
 
 #include "vellum/tensor/dtype.h"
 
@@ -42,7 +44,8 @@ class Scalar {
     }
   }
 
-  // The value as a T; the imaginary part is dropped for real T.
+  // The value as a T. The imaginary part is dropped for real T; for integers a real is truncated towards zero and held
+  // to T's range (NaN becomes 0), an integer wraps around.
   template <typename T>
   T to() const {
     if constexpr (std::same_as<T, complex64> || std::same_as<T, complex128>)
@@ -50,14 +53,26 @@ class Scalar {
     else if constexpr (std::same_as<T, bool>)
       return complex_ != 0.0;
     else if constexpr (std::integral<T>)
-      return kind_ <= Kind::kInteger ? static_cast<T>(integer_) : static_cast<T>(complex_.real());
+      return kind_ <= Kind::kInteger ? static_cast<T>(integer_) : truncated<T>(complex_.real());
     else if constexpr (std::same_as<T, double>)
       return complex_.real();
     else
       return T(static_cast<float>(complex_.real()));
   }
 
+  friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
+    if (s.kind_ <= Kind::kInteger) return out << s.integer_;
+    return s.kind_ == Kind::kReal ? out << s.complex_.real() : out << s.complex_;
+  }
+
  private:
+  template <typename T>
+  static T truncated(double x) {
+    using Limits = std::numeric_limits<T>;
+    if (!(x >= static_cast<double>(Limits::lowest()))) return x != x ? T{0} : Limits::lowest();
+    return x < static_cast<double>(Limits::max()) + 1 ? static_cast<T>(x) : Limits::max();
+  }
+
   Kind kind_;
   int64_t integer_;
   complex128 complex_;

@@ -48,7 +48,8 @@ class GradFn {
   internal::GraphNode* node_ = nullptr;
 };
 
-// One index of t.index({...}): a number, a slice, None (a new axis) or an ellipsis.
+// One index of t.index({...}): a number, a slice, None (a new axis), an ellipsis, or a tensor: integers pick positions
+// along one dimension, a mask of bool those where it is true along as many as it has.
 struct Slice {
   std::optional<int64_t> start, stop;
   int64_t step = 1;
@@ -58,23 +59,13 @@ struct NoneType {};
 inline constexpr EllipsisType kEllipsis{};
 inline constexpr NoneType kNone{};
 
-class TensorIndex {
- public:
-  enum class Kind : uint8_t { kNumber, kSlice, kNone, kEllipsis };
-  template <std::integral T>
-  TensorIndex(T number) : kind(Kind::kNumber), number(static_cast<int64_t>(number)) {}
-  TensorIndex(Slice s) : kind(Kind::kSlice), slice(s) {}
-  TensorIndex(NoneType) : kind(Kind::kNone) {}
-  TensorIndex(EllipsisType) : kind(Kind::kEllipsis) {}
-
-  Kind kind;
-  int64_t number = 0;
-  Slice slice;
-};
+class TensorIndex;
 
 struct BackwardOptions {
   std::optional<bool> retain_graph = {};  // default: as create_graph
-  bool create_graph = false;              // record the backward pass itself, for higher derivatives
+  // Records the backward pass itself, for higher derivatives. The gradients in .grad then have a history that leads
+  // back to their leaves: a cycle that keeps the whole graph alive until set_grad({}) or zero_grad(). grad() has none.
+  bool create_graph = false;
 };
 
 // A handle to (storage, shape, strides, offset, dtype, autograd state). Copying a handle shares the tensor. A default
@@ -160,7 +151,7 @@ class Tensor {
   Tensor select(int64_t dim, int64_t index) const;
   Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> stop = {},
                int64_t step = 1) const;
-  Tensor narrow(int64_t dim, int64_t start, int64_t length) const { return slice(dim, start, start + length); }
+  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;  // start may count from the end
   Tensor transpose(int64_t dim0, int64_t dim1) const;
   Tensor t() const;  // of a matrix; rank 0 and 1 as they are
   Tensor permute(const Dims& dims) const;
@@ -179,7 +170,13 @@ class Tensor {
   std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
   std::vector<Tensor> split(const std::vector<int64_t>& sizes, int64_t dim = 0) const;
   Tensor operator[](int64_t index) const { return select(0, index); }
-  Tensor index(std::initializer_list<TensorIndex> indices) const;  // x.index({0, kEllipsis, Slice{1, 3}})
+  Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
+  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
+  std::vector<Tensor> unbind(int64_t dim = 0) const;
+  // x.index({0, kEllipsis, Slice{1, 3}}). A view, unless a tensor is among the indices: then a copy, shaped as in
+  // NumPy.
+  Tensor index(std::initializer_list<TensorIndex> indices) const;
+  Tensor index(std::span<const TensorIndex> indices) const;
 
   // --- Copies and conversions. `to` returns this tensor when nothing changes.
   Tensor to(DType dtype) const;
@@ -187,7 +184,10 @@ class Tensor {
   Tensor to(Device device, DType dtype) const;
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor clone() const;
-  Tensor contiguous() const;  // itself when it is
+  Tensor contiguous() const;                // itself when it is
+  Tensor repeat(const Dims& counts) const;  // how often along each dimension; more numbers than dimensions add some
+  Tensor flip(const Dims& dims) const;
+  Tensor roll(const Dims& shifts, const Dims& dims = {}) const;  // without dims: of the flattened tensor
 
   // --- Arithmetic. Shapes broadcast, dtypes promote.
   Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
@@ -235,6 +235,17 @@ class Tensor {
   Tensor& copy_(const Tensor& source);
   Tensor& fill_(const Scalar& value);
   Tensor& zero_();
+  // Indices are int64; where one repeats, index_copy_ and scatter_ keep the last, the others add up.
+  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1);
+  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& source);
+  // x.index({...}) = values; values broadcast and are converted. With accumulate they are added.
+  Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Tensor& values, bool accumulate = false);
+  Tensor& index_put_(std::span<const TensorIndex> indices, const Tensor& values, bool accumulate = false);
+  Tensor& tril_(int64_t diagonal = 0);
+  Tensor& triu_(int64_t diagonal = 0);
   Tensor& uniform_(double from = 0, double to = 1);
   Tensor& normal_(double mean = 0, double std = 1);
 
@@ -293,6 +304,22 @@ class Tensor {
   void check_data_access(const char* what, DType wanted) const;
 
   internal::TensorImpl* impl_ = nullptr;
+};
+
+class TensorIndex {
+ public:
+  enum class Kind : uint8_t { kNumber, kSlice, kNone, kEllipsis, kTensor };
+  template <std::integral T>
+  TensorIndex(T number) : kind(Kind::kNumber), number(static_cast<int64_t>(number)) {}
+  TensorIndex(Slice s) : kind(Kind::kSlice), slice(s) {}
+  TensorIndex(NoneType) : kind(Kind::kNone) {}
+  TensorIndex(EllipsisType) : kind(Kind::kEllipsis) {}
+  TensorIndex(const Tensor& t) : kind(Kind::kTensor), tensor(t) {}
+
+  Kind kind;
+  int64_t number = 0;
+  Slice slice;
+  Tensor tensor;
 };
 
 // Prints like PyTorch: aligned columns, four digits, "..." beyond 1,000 elements, dtype and grad_fn where they matter.

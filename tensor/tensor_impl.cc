@@ -96,13 +96,10 @@ void replace_memory(TensorImpl& to, const TensorImpl& from) {
   to.device = from.device;
   to.data = from.data;
   to.offset = from.offset;
+  if (TensorImpl* base = std::exchange(to.base, nullptr)) base->release();
   const uint8_t kept = to.flags & static_cast<uint8_t>(~TensorImpl::kContiguous);
   set_geometry(to, from.shape_span(), from.stride_span());
   to.flags |= kept;
-}
-
-void resize_empty(Tensor& t, std::span<const int64_t> shape) {
-  replace_memory(t.impl(), make_contiguous(shape, t.dtype(), t.device()).impl());
 }
 
 Tensor shallow_alias(const Tensor& source) {

@@ -56,7 +56,6 @@ struct TensorImpl {
     kRequiresGrad = 1,   // a leaf that wants a gradient
     kContiguous = 2,     // row-major without gaps
     kWrappedNumber = 4,  // made from a C++ number: promotes by category only
-    kSavedAlias = 8,     // an alias that the graph keeps; never seen by users as it is
   };
 
   std::atomic<uint32_t> refs{1};

@@ -1,5 +1,7 @@
 #include "vellum/tensor/view_geometry.h"
 
+#include <algorithm>
+
 #include "vellum/device/error.h"
 
 namespace vellum {
@@ -50,6 +52,20 @@ Dims infer_size(const char* op, const Dims& target, int64_t numel, const Dims& i
     throw_error<ShapeError>(op, ": shape ", target, " is invalid for the ", numel, " elements of shape ", input_shape,
                             "; sizes must multiply to that number, one may be -1");
   return shape;
+}
+
+void check_geometry(std::string_view op, const ViewGeometry& g, int64_t available) {
+  bool fits = g.shape.size() == g.stride.size() && g.offset >= 0;
+  int64_t last = g.offset;
+  for (int i = 0; fits && i < g.shape.size(); ++i) {
+    int64_t span = 0;
+    fits = g.stride[i] >= 0 && g.shape[i] >= 0 &&
+           !__builtin_mul_overflow(std::max<int64_t>(g.shape[i] - 1, 0), g.stride[i], &span) &&
+           !__builtin_add_overflow(last, span, &last);
+  }
+  if (!fits || (numel_of(g.shape) > 0 && last >= available))
+    throw_error<ShapeError>(op, ": size ", g.shape, ", stride ", g.stride, " and offset ", g.offset, " do not lie in ",
+                            available, " elements; strides and offset are 0 or more, one stride a size");
 }
 
 int64_t reach(const Dims& shape, const Dims& stride) {

@@ -2,6 +2,7 @@
 #define VELLUM_TENSOR_VIEW_GEOMETRY_H_
 
 #include <cstdint>
+#include <string_view>
 
 #include "vellum/tensor/dims.h"
 
@@ -18,6 +19,10 @@ bool view_strides(const Dims& shape, const Dims& stride, const Dims& target, Dim
 
 // Replaces one size of -1 by what remains of `numel`. Throws ShapeError naming `op` and the input's shape.
 Dims infer_size(const char* op, const Dims& target, int64_t numel, const Dims& input_shape);
+
+// Throws ShapeError naming `op` unless the geometry lies within `available` elements from the start: one stride a size,
+// nothing negative.
+void check_geometry(std::string_view op, const ViewGeometry& geometry, int64_t available);
 
 // How many elements lie between the first and one past the last that a geometry touches.
 int64_t reach(const Dims& shape, const Dims& stride);

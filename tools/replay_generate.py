@@ -63,8 +63,8 @@ OPERATORS = {
     'linalg':
         'mm bmm addmm baddbmm matmul __rmatmul__ mv dot outer einsum nn.functional.linear',
     'indexing':
-        'index_select gather scatter scatter_add index_add index_put masked_fill masked_select nonzero take_along_dim '
-        'topk sort argsort nn.functional.embedding nn.functional.one_hot __getitem__ tril triu',
+        'index_select gather scatter scatter_add index_add index_copy index_put masked_fill masked_select nonzero '
+        'take_along_dim topk sort argsort nn.functional.embedding nn.functional.one_hot __getitem__ tril triu',
     'shape':
         'cat stack split split_with_sizes chunk unbind repeat flip roll diagonal nn.functional.pad permute transpose t '
         'T view view_as reshape reshape_as expand expand_as broadcast_to flatten squeeze unsqueeze as_strided narrow '
@@ -78,7 +78,7 @@ OPERATORS = {
 }
 
 # The order in which torch.OP takes them, where the database's lambda has another.
-ARGUMENT_ORDER = {'where': (1, 0, 2), 'einsum': (1, 0)}
+ARGUMENT_ORDER = {'where': (1, 0, 2), 'einsum': (1, 0), 'nn.functional.embedding': (1, 0)}
 
 DTYPES = ('float32', 'float64', 'bfloat16', 'complex64', 'complex128', 'int64', 'bool')
 FORMAT_NAMES = {
@@ -187,11 +187,11 @@ def run(op, sample):
   encoder = Encoder()
   args = [encoder.encode(v) for v in [sample.input, *sample.args]]
   kwargs = {k: encoder.encode(v) for k, v in kept_arguments(sample.kwargs).items()}
+  tensors = {'x%d' % i: raw(t) for i, t in enumerate(encoder.inputs)}  # before the call, which may write into them
   results = op(*[v for _, v in args], **{k: v for k, (_, v) in kwargs.items()})
   outputs = [results] if isinstance(results, torch.Tensor) else list(results)
   if not outputs or not all(isinstance(t, torch.Tensor) for t in outputs):
     raise Unsupported('no tensors as results')
-  tensors = {'x%d' % i: raw(t) for i, t in enumerate(encoder.inputs)}
   tensors.update(('out.%d' % i, raw(t)) for i, t in enumerate(outputs))
   gradients = differentiate(encoder.inputs, outputs)
   tensors.update((name, raw(t)) for name, t in gradients.items())

@@ -8,6 +8,9 @@ namespace vellum::internal {
 // A fresh row-major tensor with undetermined contents.
 Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device device);
 
+// A 0-dimensional tensor on the CPU; the value is converted as Scalar::to does.
+Tensor make_number(const Scalar& value, DType dtype);
+
 // A tensor with this geometry over a storage, which gets one more reference. No base, no history.
 Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,
                   DType dtype);
@@ -19,10 +22,7 @@ Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span
 // The same bytes and geometry without history, flags or name.
 Tensor shallow_alias(const Tensor& source);
 
-// Gives a tensor without elements a fresh row-major storage of this shape.
-void resize_empty(Tensor& t, std::span<const int64_t> shape);
-
-// Makes `to` refer to the memory of `from`, with its geometry, dtype and device.
+// Makes `to` refer to the memory of `from`, with its geometry, dtype and device. A view is none after that.
 void replace_memory(TensorImpl& to, const TensorImpl& from);
 
 // Copies the elements of a row-major tensor into another of the same dtype and size on any device.

@@ -46,6 +46,42 @@ struct GatherBackwardAttrs {  // scatter-add along `dim` into zeros of `shape`
   Dims shape;
 };
 
+struct IndexSelectAttrs {
+  int dim;
+  int64_t without_gradient = -1;  // the slice that gets none (embedding's padding_idx)
+};
+
+struct IndexSelectBackwardAttrs {  // adds slices into zeros of `shape`
+  int dim;
+  Dims shape;
+  int64_t without_gradient = -1;
+};
+
+struct IndexWriteAttrs {  // index_add: self[index] += alpha * source; index_copy
+  int dim;
+  Scalar alpha = 1;
+};
+
+struct NonzeroAttrs {
+  int64_t count;
+};
+
+struct TriangleAttrs {
+  int64_t diagonal;
+};
+
+struct DiagonalAttrs {
+  int64_t offset;
+  int dim1, dim2;
+};
+
+struct ConstantPadAttrs {
+  Dims before, after;  // one number a dimension, 0 or more
+  Scalar value;
+};
+
+enum class PadMode : uint8_t { kConstant, kReflect, kReplicate, kCircular };
+
 enum class Reduction : uint8_t { kNone, kMean, kSum };
 
 struct NllLossAttrs {

@@ -66,7 +66,7 @@ constexpr OpDef kToDevice{.name = "to_device",
                           .kind = OpKind::kComposite,
                           .dtypes = dtype_rules::same,
                           .attrs = attrs_type<ToDeviceAttrs>,
-                          .vjp = [](Vjp& v) { v.grad() = v.cotangent().to(v.device()); },
+                          .vjp = [](Vjp& v) { v.grad() = v.cotangent(); },  // the engine brings it back
                           .composite = to_device,
                           .reference = {.element = [](const Complex* x, const RefCall&) { return x[0]; }}};
 OpSlot to_device_slot{kToDevice, "copy"};
@@ -108,8 +108,7 @@ Tensor& Tensor::copy_(const Tensor& source) {
 }
 
 Tensor& Tensor::fill_(const Scalar& value) {
-  if (value.kind() == Scalar::Kind::kComplex && !is_complex())
-    throw_error<DTypeError>("fill_: a complex value does not fit a tensor of ", dtype(), "; fill a complex tensor");
+  check_fits("fill_", value, dtype());
   const FillAttrs attrs{value};
   const Tensor* inputs[] = {this};
   call_in_place(internal::fill_slot, *this, inputs, &attrs);

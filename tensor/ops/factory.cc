@@ -1,7 +1,9 @@
+#include <cmath>
 #include <cstring>
 
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
+#include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
@@ -32,9 +34,9 @@ Tensor empty(const Dims& shape, const TensorOptions& options) {
 }
 
 Tensor full(const Dims& shape, const Scalar& value, const TensorOptions& options) {
-  Tensor t = fresh(shape, dtype_or(options, value.dtype()), options);
-  if (value.kind() == Scalar::Kind::kComplex && !t.is_complex())
-    throw_error<DTypeError>("full: a complex value does not fit a tensor of ", t.dtype());
+  const DType dtype = dtype_or(options, value.dtype());
+  check_fits("full", value, dtype);
+  Tensor t = fresh(shape, dtype, options);
   internal::fill_fresh(t, value);
   return finish(std::move(t), options);
 }
@@ -51,15 +53,85 @@ Tensor ones(const Dims& shape, const TensorOptions& options) {
   return full(shape, 1, typed);
 }
 
-Tensor empty_like(const Tensor& x) { return empty(x.shape(), {x.dtype(), x.device()}); }
-Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), {x.dtype(), x.device()}); }
-Tensor ones_like(const Tensor& x) { return ones(x.shape(), {x.dtype(), x.device()}); }
+namespace {
 
-Tensor arange(int64_t end, const TensorOptions& options) {
-  if (end < 0) throw_error<InvalidArgumentError>("arange: the end must be 0 or more, it is ", end);
-  std::vector<int64_t> values(static_cast<size_t>(end));
-  for (int64_t i = 0; i < end; ++i) values[i] = i;
-  return tensor(values, options);
+// What `options` leaves open is taken from x.
+TensorOptions like(const Tensor& x, TensorOptions options) {
+  if (options.dtype == DType::kUndefined) options.dtype = x.dtype();
+  if (!options.device) options.device = x.device();
+  return options;
+}
+
+// A tensor of rank 1 whose values are computed in T on the host and then converted.
+template <typename T, typename F>
+Tensor sequence(int64_t count, DType dtype, const TensorOptions& options, F value) {
+  const Tensor values = empty({count}, TensorOptions(dtype_of<T>, Device(kCPU)));
+  T* at = static_cast<T*>(values.impl().data);
+  for (int64_t i = 0; i < count; ++i) at[i] = value(i);
+  return finish(values.to(options.device.value_or(current_device()), dtype), options);
+}
+
+bool is_whole(const Scalar& s) { return s.kind() <= Scalar::Kind::kInteger; }
+
+}  // namespace
+
+Tensor empty_like(const Tensor& x, const TensorOptions& options) { return empty(x.shape(), like(x, options)); }
+Tensor zeros_like(const Tensor& x, const TensorOptions& options) { return zeros(x.shape(), like(x, options)); }
+Tensor ones_like(const Tensor& x, const TensorOptions& options) { return ones(x.shape(), like(x, options)); }
+Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options) {
+  return full(x.shape(), value, like(x, options));
+}
+Tensor rand_like(const Tensor& x, const TensorOptions& options) { return rand(x.shape(), like(x, options)); }
+Tensor randn_like(const Tensor& x, const TensorOptions& options) { return randn(x.shape(), like(x, options)); }
+
+Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
+
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+  for (const Scalar* s : {&start, &end, &step})
+    if (s->kind() == Scalar::Kind::kComplex) throw_error<DTypeError>("arange: ", *s, " is complex; it takes reals");
+  const auto whole_part = [](const Scalar& s) { return Scalar(s.to<int64_t>()); };
+  if (options.dtype == kInt64 && !(is_whole(start) && is_whole(end) && is_whole(step)))  // as PyTorch: bounds first
+    return arange(whole_part(start), whole_part(end), whole_part(step), options);
+  const double from = start.real(), by = step.real(), range = end.real() - from;
+  if (by == 0 || !std::isfinite(by) || !std::isfinite(range) || (range != 0 && (range > 0) != (by > 0)))
+    throw_error<InvalidArgumentError>("arange: from ", start, " to ", end, " by steps of ", step,
+                                      " does not end; the bounds must be finite and the step lead towards the end");
+  const bool whole = is_whole(start) && is_whole(end) && is_whole(step);
+  const double count = std::ceil(range / by);
+  if (count >= 0x1p62) throw_error<ShapeError>("arange: ", count, " elements are more than a tensor can have");
+  const DType dtype = dtype_or(options, whole ? kInt64 : kFloat32);
+  if (!whole)
+    return sequence<double>(static_cast<int64_t>(count), dtype, options,
+                            [&](int64_t i) { return from + static_cast<double>(i) * by; });
+  const int64_t first = start.to<int64_t>(), step_by = step.to<int64_t>(), span = end.to<int64_t>() - first;
+  const int64_t whole_count = span / step_by + (span % step_by != 0);
+  return sequence<int64_t>(whole_count, dtype, options, [&](int64_t i) { return first + i * step_by; });
+}
+
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  if (steps < 0) throw_error<InvalidArgumentError>("linspace: the number of steps must be 0 or more, it is ", steps);
+  const bool is_complex_range = start.kind() == Scalar::Kind::kComplex || end.kind() == Scalar::Kind::kComplex;
+  const DType dtype = dtype_or(options, is_complex_range ? kComplex64 : kFloat32);
+  check_fits("linspace", start, dtype);
+  check_fits("linspace", end, dtype);
+  const complex128 from = start.value(), to = end.value();
+  const complex128 step = steps > 1 ? (to - from) / static_cast<double>(steps - 1) : 0.0;
+  // From the nearer end, so that both ends are exact.
+  const auto value = [&](int64_t i) {
+    return i < steps / 2 || steps == 1 ? from + static_cast<double>(i) * step
+                                       : to - static_cast<double>(steps - 1 - i) * step;
+  };
+  if (is_complex(dtype)) return sequence<complex128>(steps, dtype, options, value);
+  return sequence<double>(steps, dtype, options, [&](int64_t i) { return value(i).real(); });
+}
+
+Tensor eye(int64_t rows, std::optional<int64_t> columns, const TensorOptions& options) {
+  TensorOptions plain = options;
+  plain.requires_grad = false;
+  Tensor t = zeros({rows, columns.value_or(rows)}, plain);
+  const ModeGuard no_grad(0, kModeGrad);
+  t.diagonal().fill_(1);
+  return finish(std::move(t), options);
 }
 
 template <typename T>
@@ -90,19 +162,37 @@ template Tensor tensor(std::span<const complex128>, const Dims&, const TensorOpt
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
   const DType dtype = dtype_or(options, value.dtype());
   const Device device = options.device.value_or(current_device());
-  if (device.type != kCPU) return full({}, value, TensorOptions(dtype, device));
-  Tensor t = internal::make_contiguous({}, dtype, device);
+  check_fits("scalar_tensor", value, dtype);
+  if (device.type != kCPU) {
+    TensorOptions there = options;
+    there.dtype = dtype;
+    return full({}, value, there);
+  }
+  return finish(internal::make_number(value, dtype), options);
+}
+
+namespace internal {
+
+Tensor make_number(const Scalar& value, DType dtype) {
+  Tensor t = make_contiguous({}, dtype, Device(kCPU));
   visit_dtype(dtype, [&](auto tag) {
     using T = decltype(tag);
     *static_cast<T*>(t.impl().data) = value.to<T>();
   });
-  return finish(std::move(t), options);
+  return t;
 }
+
+}  // namespace internal
 
 Tensor from_blob(void* data, const Dims& shape, const TensorOptions& options, void (*deleter)(void*), void* context) {
   const DType dtype = dtype_or(options, kFloat32);
-  const int64_t bytes = numel_of(shape) * static_cast<int64_t>(dtype_size(dtype));
+  int64_t bytes;
+  if (__builtin_mul_overflow(numel_of(shape), static_cast<int64_t>(dtype_size(dtype)), &bytes))
+    throw_error<ShapeError>("from_blob: shape ", shape, " of ", dtype, " needs more bytes than 63 bits can count");
   if (!data && bytes > 0) throw_error<InvalidArgumentError>("from_blob: the data pointer is null, shape ", shape);
+  if (options.requires_grad && !is_differentiable(dtype))
+    throw_error<AutogradError>("from_blob: only floating and complex tensors can require gradients, this is ", dtype);
+  device_api(options.device.value_or(Device(kCPU)).type);  // throws when there is no such backend
   Storage* storage = Storage::borrow(data, bytes, options.device.value_or(Device(kCPU)), deleter, context);
   const Dims strides = contiguous_strides(shape);
   Tensor t = internal::make_alias(storage, std::span(shape.data(), shape.size()),

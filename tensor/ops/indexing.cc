@@ -2,6 +2,7 @@
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/reference_helpers.h"
+#include "vellum/tensor/view_geometry.h"
 
 namespace vellum {
 namespace {
@@ -80,16 +81,20 @@ void check_index(const OpCall& call, const Tensor& index) {
     throw_error<DTypeError>(call.op.name, ": the index must be int64, it is ", index.dtype());
 }
 
-void infer_gather(Inference& call) {
-  const int dim = call.attributes<DimAttrs>().dim;
-  const Dims x = call.input(0).shape(), index = call.input(1).shape();
+// Whether an index can pick elements along `dim` from a tensor of `shape`.
+void check_gathered(const OpCall& call, const Dims& shape, int dim) {
   check_index(call, call.input(1));
-  bool fits = x.size() == index.size();
-  for (int i = 0; fits && i < x.size(); ++i) fits = i == dim || index[i] <= x[i];
+  const Dims index = call.input(1).shape();
+  bool fits = shape.size() == index.size();
+  for (int i = 0; fits && i < shape.size(); ++i) fits = i == dim || index[i] <= shape[i];
   if (!fits)
-    throw_error<ShapeError>("gather: index ", index, " does not fit ", x,
+    throw_error<ShapeError>(call.op.name, ": index ", index, " does not fit ", shape,
                             "; it needs the same rank and, beside dimension ", dim, ", no larger sizes");
-  call.add_output(index);
+}
+
+void infer_gather(Inference& call) {
+  check_gathered(call, call.input(0).shape(), call.attributes<DimAttrs>().dim);
+  call.add_output(call.input(1).shape());
 }
 
 // Calls f(position in the index, position in a tensor of `shape`) for each element of the index.
@@ -136,11 +141,10 @@ constexpr OpDef kGatherBackward{
     .domain = kDifferentiableDTypes,
     .infer =
         [](Inference& call) {
-          check_index(call, call.input(1));
-          if (call.input(0).shape() != call.input(1).shape())
-            throw_error<ShapeError>("gather_backward: gradient ", call.input(0).shape(), " and index ",
-                                    call.input(1).shape(), " must have one shape");
-          call.add_output(call.attributes<GatherBackwardAttrs>().shape);
+          const auto& a = call.attributes<GatherBackwardAttrs>();
+          check_gathered(call, a.shape, a.dim);
+          shape_rules::check_cotangent(call, call.input(1).shape());
+          call.add_output(a.shape);
         },
     .attrs = attrs_type<GatherBackwardAttrs>,
     .saves = {saves_input(1)},
@@ -159,12 +163,19 @@ OpSlot gather_backward_slot{kGatherBackward, "indexing"};
 
 // --- the scatter behind the gradient of views
 
+void infer_as_strided_backward(Inference& call) {
+  const auto& a = call.attributes<AsStridedBackwardAttrs>();
+  check_geometry(call.op.name, {a.size, a.stride, a.offset}, numel_of(a.shape));
+  shape_rules::check_cotangent(call, a.size);
+  call.add_output(a.shape);
+}
+
 constexpr OpDef kAsStridedBackward{
     .name = "as_strided_backward",
     .kind = OpKind::kGeneral,
     .dtypes = dtype_rules::same,
     .domain = kDifferentiableDTypes,
-    .infer = [](Inference& call) { call.add_output(call.attributes<AsStridedBackwardAttrs>().shape); },
+    .infer = infer_as_strided_backward,
     .attrs = attrs_type<AsStridedBackwardAttrs>,
     .vjp =
         [](Vjp& v) {
@@ -201,13 +212,14 @@ Tensor cat(std::initializer_list<Tensor> tensors, int64_t dim) {
 }
 
 Tensor stack(std::span<const Tensor> tensors, int64_t dim) {
+  if (tensors.empty()) throw_error<InvalidArgumentError>("stack: the list of tensors is empty; give at least one");
   std::vector<Tensor> raised;
   for (const Tensor& t : tensors) {
     if (t.shape() != tensors[0].shape())
       throw_error<ShapeError>("stack: shapes ", tensors[0].shape(), " and ", t.shape(), " differ; all must agree");
     raised.push_back(t.unsqueeze(dim));
   }
-  return cat(raised, dim < 0 && !tensors.empty() ? dim + tensors[0].dim() + 1 : dim);
+  return cat(raised, dim < 0 ? dim + tensors[0].dim() + 1 : dim);
 }
 Tensor stack(std::initializer_list<Tensor> tensors, int64_t dim) {
   return stack(std::span<const Tensor>(tensors.begin(), tensors.size()), dim);
@@ -221,15 +233,6 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
 Tensor gather_backward(const Tensor& grad, const Tensor& index, int64_t dim, const Dims& shape) {
   const GatherBackwardAttrs attrs{wrap_dim("gather_backward", dim, shape.size()), shape};
   return call(gather_backward_slot, {&grad, &index}, &attrs);
-}
-
-Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
-  if (index.dim() != 1) throw_error<ShapeError>("index_select: the index must have rank 1, it is ", index.shape());
-  const int d = wrap_dim("index_select", dim, x.dim());
-  if (x.dim() == 0) throw_error<IndexError>("index_select: a tensor of rank 0 cannot be indexed");
-  Dims lined = Dims::filled(x.dim(), 1), shape = x.shape();
-  lined[d] = shape[d] = index.numel();
-  return gather(x, d, index.reshape(lined).expand(shape));
 }
 
 Tensor as_strided_backward(const Tensor& grad, const AsStridedBackwardAttrs& geometry) {

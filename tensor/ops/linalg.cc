@@ -15,6 +15,8 @@ void infer_matmul(Inference& call) {
   Dims shape = call.input(0).shape();
   const Dims b = call.input(1).shape();
   const int r = shape.size();
+  if (r < 2 || b.size() != r || batch_of(shape) != batch_of(b))
+    throw_error<ShapeError>("matmul: ", shape, " x ", b, " are not matrices with one batch; use matmul()");
   if (shape[r - 1] != b[r - 2])
     throw_error<ShapeError>("matmul: inner dimensions differ: ", shape, " x ", b, " (", shape[r - 1], " != ", b[r - 2],
                             ")");
@@ -147,6 +149,67 @@ Tensor& matmul_out(Tensor& out, const Tensor& a, const Tensor& b) {
   const Tensor* inputs[] = {&a, &b};
   call_out(matmul_slot, out, inputs);
   return out;
+}
+
+namespace {
+
+void check_ranks(const char* op, const Tensor& a, int a_rank, const Tensor& b, int b_rank) {
+  if (a.dim() != a_rank || b.dim() != b_rank)
+    throw_error<ShapeError>(op, ": takes operands of rank ", a_rank, " and ", b_rank, ", they are ", a.shape(), " and ",
+                            b.shape());
+}
+
+// beta * input + alpha * product.
+Tensor add_product(const char* op, const Tensor& input, const Tensor& product, const Scalar& beta,
+                   const Scalar& alpha) {
+  check_fits(op, beta, product.dtype());
+  if (!is_broadcastable_to(input.shape(), product.shape()))
+    throw_error<ShapeError>(op, ": input ", input.shape(), " does not broadcast to the product ", product.shape());
+  if (input.dtype() != product.dtype())
+    throw_error<DTypeError>(op, ": the input is ", input.dtype(), ", the product ", product.dtype(),
+                            "; convert one of them");
+  if (beta.value() == 0.0) return alpha.value() == 1.0 ? product : mul(product, alpha);
+  return add(beta.value() == 1.0 ? input : mul(input, beta), product, alpha);
+}
+
+}  // namespace
+
+Tensor mm(const Tensor& a, const Tensor& b) {
+  check_ranks("mm", a, 2, b, 2);
+  return matmul(a, b);
+}
+
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  check_ranks("bmm", a, 3, b, 3);
+  if (a.size(0) != b.size(0))
+    throw_error<ShapeError>("bmm: ", a.shape(), " and ", b.shape(), " have ", a.size(0), " and ", b.size(0),
+                            " matrices; use matmul() to broadcast");
+  return matmul(a, b);
+}
+
+Tensor mv(const Tensor& a, const Tensor& x) {
+  check_ranks("mv", a, 2, x, 1);
+  return matmul(a, x);
+}
+
+Tensor dot(const Tensor& a, const Tensor& b) {
+  check_ranks("dot", a, 1, b, 1);
+  if (a.dtype() != b.dtype())
+    throw_error<DTypeError>("dot: the operands are ", a.dtype(), " and ", b.dtype(), "; convert one of them");
+  return matmul(a, b);
+}
+
+Tensor outer(const Tensor& a, const Tensor& b) {
+  check_ranks("outer", a, 1, b, 1);
+  return mul(a.unsqueeze(1), b.unsqueeze(0));
+}
+
+Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return add_product("addmm", input, mm(a, b), beta, alpha);
+}
+
+Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return add_product("baddbmm", input, bmm(a, b), beta, alpha);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {

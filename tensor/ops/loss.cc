@@ -11,8 +11,6 @@ namespace {
 
 using reference::Split3;
 
-void infer_same_shape(Inference& call) { call.add_output(call.input(0).shape()); }
-
 // --- log_softmax
 
 std::vector<RefTensor> log_softmax_reference(const RefCall& call) {
@@ -34,7 +32,7 @@ constexpr OpDef kLogSoftmax{
     .kind = OpKind::kGeneral,
     .dtypes = dtype_rules::same,
     .domain = kFloatingDTypes,
-    .infer = infer_same_shape,
+    .infer = shape_rules::same,
     .attrs = attrs_type<DimAttrs>,
     .saves = {saves_output()},
     .vjp = [](Vjp& v) { v.grad() = log_softmax_backward(v.cotangent(), v.output(), v.attributes<DimAttrs>().dim); },
@@ -73,7 +71,7 @@ constexpr OpDef kLogSoftmaxBackward{.name = "log_softmax_backward",
                                     .inputs = 2,
                                     .dtypes = dtype_rules::promote,
                                     .domain = kFloatingDTypes,
-                                    .infer = infer_same_shape,
+                                    .infer = shape_rules::equal,
                                     .attrs = attrs_type<DimAttrs>,
                                     .saves = {saves_input(1), saves_input(0) | saves_input(1)},
                                     .vjp = log_softmax_backward_vjp,
@@ -82,11 +80,18 @@ OpSlot log_softmax_backward_slot{kLogSoftmaxBackward, "loss"};
 
 // --- nll_loss
 
-void check_target(const char* op, const Tensor& target, int64_t rows) {
+// Log-probabilities of `shape` and their target.
+void check_classes(const OpCall& call, const Dims& shape, const Tensor& target) {
+  if (shape.size() != 2) throw_error<ShapeError>(call.op.name, ": log-probabilities must be [N, C], they are ", shape);
   if (target.dtype() != kInt64)
-    throw_error<DTypeError>(op, ": the target must be int64 class indices, it is ", target.dtype());
-  if (target.shape() != Dims{rows})
-    throw_error<ShapeError>(op, ": target ", target.shape(), " does not fit ", rows, " rows; it must be [", rows, "]");
+    throw_error<DTypeError>(call.op.name, ": the target must be int64 class indices, it is ", target.dtype());
+  if (target.shape() != Dims{shape[0]})
+    throw_error<ShapeError>(call.op.name, ": target ", target.shape(), " does not fit ", shape[0],
+                            " rows; it must be [", shape[0], "]");
+}
+
+Dims loss_shape(Reduction reduction, const Dims& shape) {
+  return reduction == Reduction::kNone ? Dims{shape[0]} : Dims{};
 }
 
 double counted(const RefTensor& target, int64_t ignore) {
@@ -120,10 +125,8 @@ constexpr OpDef kNllLoss{
     .infer =
         [](Inference& call) {
           const Dims shape = call.input(0).shape();
-          if (shape.size() != 2)
-            throw_error<ShapeError>("nll_loss: log-probabilities must be [N, C], they are ", shape);
-          check_target("nll_loss", call.input(1), shape[0]);
-          call.add_output(call.attributes<NllLossAttrs>().reduction == Reduction::kNone ? Dims{shape[0]} : Dims{});
+          check_classes(call, shape, call.input(1));
+          call.add_output(loss_shape(call.attributes<NllLossAttrs>().reduction, shape));
         },
     .attrs = attrs_type<NllLossAttrs>,
     .saves = {saves_input(1)},
@@ -155,9 +158,10 @@ constexpr OpDef kNllLossBackward{.name = "nll_loss_backward",
                                  .domain = kFloatingDTypes,
                                  .infer =
                                      [](Inference& call) {
-                                       const Dims& shape = call.attributes<NllLossBackwardAttrs>().shape;
-                                       check_target("nll_loss_backward", call.input(1), shape[0]);
-                                       call.add_output(shape);
+                                       const auto& a = call.attributes<NllLossBackwardAttrs>();
+                                       check_classes(call, a.shape, call.input(1));
+                                       shape_rules::check_cotangent(call, loss_shape(a.loss.reduction, a.shape));
+                                       call.add_output(a.shape);
                                      },
                                  .attrs = attrs_type<NllLossBackwardAttrs>,
                                  .saves = {saves_input(1)},

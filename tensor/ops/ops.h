@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "vellum/tensor/ops/attributes.h"
+#include "vellum/tensor/ops/indexing.h"
+#include "vellum/tensor/ops/linalg.h"
 #include "vellum/tensor/tensor.h"
 
 // The public operators as free functions. Shapes broadcast as in NumPy, dtypes promote as in PyTorch. Every function
@@ -30,13 +32,21 @@ Tensor empty(const Dims& shape, const TensorOptions& options = {});  // contents
 Tensor zeros(const Dims& shape, const TensorOptions& options = {});
 Tensor ones(const Dims& shape, const TensorOptions& options = {});
 Tensor full(const Dims& shape, const Scalar& value, const TensorOptions& options = {});
-Tensor arange(int64_t end, const TensorOptions& options = {});       // int64 unless a dtype is given
+// [start, end) by steps; int64 when all are integers, else float32, unless a dtype is given.
+Tensor arange(const Scalar& end, const TensorOptions& options = {});
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options = {});
+Tensor eye(int64_t rows, std::optional<int64_t> columns = {}, const TensorOptions& options = {});
 Tensor rand(const Dims& shape, const TensorOptions& options = {});   // uniform [0, 1)
 Tensor randn(const Dims& shape, const TensorOptions& options = {});  // normal (0, 1); complex: variance 1 in all
 Tensor randperm(int64_t n, const TensorOptions& options = {});       // int64
-Tensor empty_like(const Tensor& x);
-Tensor zeros_like(const Tensor& x);
-Tensor ones_like(const Tensor& x);
+// With x's shape, and its dtype and device where `options` leaves them open.
+Tensor empty_like(const Tensor& x, const TensorOptions& options = {});
+Tensor zeros_like(const Tensor& x, const TensorOptions& options = {});
+Tensor ones_like(const Tensor& x, const TensorOptions& options = {});
+Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options = {});
+Tensor rand_like(const Tensor& x, const TensorOptions& options = {});
+Tensor randn_like(const Tensor& x, const TensorOptions& options = {});
 // Copies values. A braced list gives rank 1: tensor({1.f, 2.f, 3.f}).
 template <typename T>
 Tensor tensor(std::span<const T> values, const Dims& shape, const TensorOptions& options = {});
@@ -49,7 +59,8 @@ Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}
   return tensor(std::span<const T>(values.begin(), values.size()), {static_cast<int64_t>(values.size())}, options);
 }
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
-// Borrows host memory, which must stay valid as long as any tensor refers to it; `deleter(context)` then runs.
+// Borrows host memory, which must stay valid as long as any tensor refers to it; `deleter(context)` then runs. When an
+// error is thrown the memory stays with the caller and the deleter does not run.
 Tensor from_blob(void* data, const Dims& shape, const TensorOptions& options, void (*deleter)(void*) = nullptr,
                  void* context = nullptr);
 
@@ -88,7 +99,6 @@ Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& exp_out(Tensor& out, const Tensor& x);
 Tensor& sqrt_out(Tensor& out, const Tensor& x);
-Tensor& matmul_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
 
 // --- Reductions. An empty `dims` means all of them.
@@ -102,24 +112,6 @@ std::pair<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keepdim = false
 Tensor argmax(const Tensor& x, int64_t dim, bool keepdim = false);
 // Sums over the dimensions that broadcasting added or stretched, so that the result has `shape`.
 Tensor sum_to(const Tensor& x, const Dims& shape);
-
-// --- Linear algebra.
-Tensor matmul(const Tensor& a, const Tensor& b);  // PyTorch's rules for rank 1 and for batches
-// x [..., K] times weight [M, K] transposed, plus bias [M] when defined: [..., M].
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
-
-// --- Shape and indexing.
-Tensor cat(std::span<const Tensor> tensors, int64_t dim = 0);
-Tensor cat(std::initializer_list<Tensor> tensors, int64_t dim = 0);
-Tensor stack(std::span<const Tensor> tensors, int64_t dim = 0);
-Tensor stack(std::initializer_list<Tensor> tensors, int64_t dim = 0);
-std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim = 0);
-std::vector<Tensor> split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t dim = 0);
-// out[i][j] = x[index[i][j]][j] for dim 0 and so on; index is int64 with x's rank.
-Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
-Tensor gather_backward(const Tensor& grad, const Tensor& index, int64_t dim, const Dims& shape);
-Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);  // index [n], int64
-Tensor as_strided_backward(const Tensor& grad, const AsStridedBackwardAttrs& geometry);
 
 // --- Neural network functions.
 Tensor log_softmax(const Tensor& x, int64_t dim);

@@ -23,9 +23,20 @@ Tensor scaled(const Tensor& g, const Scalar& alpha) {
   return alpha.kind() == Scalar::Kind::kComplex ? mul(g, Scalar(std::conj(alpha.value()))) : mul(g, alpha);
 }
 
+DTypes alpha_dtypes(const OpCall& call) {
+  const DTypes types = dtype_rules::promote(call);
+  const Scalar& alpha = call.attributes<AlphaAttrs>().alpha;
+  const bool falls = (alpha.kind() == Scalar::Kind::kComplex && !is_complex(types.compute)) ||
+                     (alpha.kind() == Scalar::Kind::kReal && is_integral(types.compute));
+  if (falls)
+    throw_error<DTypeError>(call.op.name, ": alpha ", alpha, " does not fit operands of ", types.compute,
+                            "; give one of their category, or convert an operand");
+  return types;
+}
+
 constexpr OpDef kAdd{.name = "add",
                      .inputs = 2,
-                     .dtypes = dtype_rules::promote,
+                     .dtypes = alpha_dtypes,
                      .attrs = attrs_type<AlphaAttrs>,
                      .vjp =
                          [](Vjp& v) {
@@ -40,7 +51,7 @@ OpSlot add_slot{kAdd, "pointwise"};
 
 constexpr OpDef kSub{.name = "sub",
                      .inputs = 2,
-                     .dtypes = dtype_rules::promote,
+                     .dtypes = alpha_dtypes,
                      .domain = kNumericDTypes,
                      .attrs = attrs_type<AlphaAttrs>,
                      .vjp =
@@ -97,7 +108,7 @@ void pow_vjp(Vjp& v) {
     v.grad(0) = mul(g, conj(where(exponent == Scalar(0), wrap_number(0, slope), slope)));
   }
   if (v.needs(1)) {
-    const Tensor slope = mul(v.output(), log(base));
+    const Tensor slope = mul(v.output(), log(base.to(v.output_dtype())));
     // 0^e is constant for e >= 0, where log(0) is infinite.
     Tensor constant = base == Scalar(0);
     if (!exponent.is_complex()) constant = mul(constant, exponent >= Scalar(0));

@@ -39,13 +39,11 @@ std::vector<RefTensor> random_reference(const RefCall& call, F value) {
   return {out};
 }
 
-void infer_self(Inference& call) { call.add_output(call.input(0).shape()); }
-
 constexpr OpDef kUniform{.name = "uniform_",
                          .kind = OpKind::kGeneral,
                          .dtypes = dtype_rules::same,
                          .domain = kFloatingDTypes,
-                         .infer = infer_self,
+                         .infer = shape_rules::same,
                          .attrs = attrs_type<UniformAttrs>,
                          .draws = [](const OpCall& call) { return draws_for(call.input(0)); },
                          .vjp = [](Vjp&) {},
@@ -63,7 +61,7 @@ constexpr OpDef kNormal{
     .kind = OpKind::kGeneral,
     .dtypes = dtype_rules::same,
     .domain = kFloatingDTypes,
-    .infer = infer_self,
+    .infer = shape_rules::same,
     .attrs = attrs_type<NormalAttrs>,
     .draws = [](const OpCall& call) { return draws_for(call.input(0)) + 4; },  // the last pair may be cut in half
     .vjp = [](Vjp&) {},
@@ -75,6 +73,10 @@ constexpr OpDef kNormal{
 OpSlot normal_slot{kNormal, "random"};
 
 // --- dropout: the by-product {seed, offset} regenerates the mask, so no mask is kept.
+
+void check_probability(const OpCall& call, double p) {
+  if (!(p >= 0 && p <= 1)) throw_error<InvalidArgumentError>(call.op.name, ": p must lie in [0, 1], it is ", p);
+}
 
 RefTensor masked(const RefTensor& x, const RandomState& state, double p) {
   RefTensor out = x;
@@ -92,6 +94,7 @@ constexpr OpDef kDropout{
     .domain = kFloatingDTypes,
     .infer =
         [](Inference& call) {
+          check_probability(call, call.attributes<DropoutAttrs>().p);
           call.add_output(call.input(0).shape());
           call.add_by_product({2}, kInt64);
         },
@@ -111,7 +114,15 @@ constexpr OpDef kDropoutBackward{
     .cast_inputs = 0b01,
     .dtypes = dtype_rules::same,
     .domain = kFloatingDTypes,
-    .infer = infer_self,
+    .infer =
+        [](Inference& call) {
+          check_probability(call, call.attributes<DropoutAttrs>().p);
+          const Tensor& state = call.input(1);
+          if (state.dtype() != kInt64 || state.shape() != Dims{2})
+            throw_error<ShapeError>("dropout_backward: the random state must be int64[2], it is ", state.dtype(),
+                                    state.shape(), "; take the one that the forward pass made");
+          call.add_output(call.input(0).shape());
+        },
     .attrs = attrs_type<DropoutAttrs>,
     .saves = {saves_input(1)},
     .vjp =

@@ -205,6 +205,71 @@ constexpr OpDef kSplit{.name = "split",
                        .reference = {.tensors = split_reference}};
 OpSlot split_slot{kSplit, "shape"};
 
+// --- unbind: a view of each slice
+
+void infer_unbind(Inference& call) {
+  const int dim = call.attributes<DimAttrs>().dim;
+  const Tensor& x = call.input(0);
+  Dims shape = x.shape(), stride = x.strides();
+  shape.erase(dim);
+  stride.erase(dim);
+  for (int64_t i = 0; i < x.size(dim); ++i) infer_from(call, shape, stride, i * x.strides()[dim]);
+}
+
+std::vector<RefTensor> unbind_reference(const RefCall& call) {
+  const int dim = call.attributes<DimAttrs>().dim;
+  const RefTensor& x = call.inputs[0];
+  const reference::Split3 s(x.shape, dim);
+  Dims shape = x.shape;
+  shape.erase(dim);
+  std::vector<RefTensor> slices;
+  for (int64_t k = 0; k < s.n; ++k) {
+    RefTensor slice = reference::zeros(shape, x.dtype);
+    for (int64_t o = 0; o < s.outer; ++o)
+      for (int64_t i = 0; i < s.inner; ++i) slice.values[o * s.inner + i] = x.values[(o * s.n + k) * s.inner + i];
+    slices.push_back(slice);
+  }
+  return slices;
+}
+
+void unbind_vjp(Vjp& v) {
+  std::vector<Tensor> slices;
+  for (int i = 0; i < v.outputs(); ++i) slices.push_back(v.cotangent_or_zeros(i));
+  v.grad() = stack(slices, v.attributes<DimAttrs>().dim);
+}
+
+constexpr OpDef kUnbind{.name = "unbind",
+                        .kind = OpKind::kView,
+                        .outputs = kVariadic,
+                        .dtypes = dtype_rules::same,
+                        .infer = infer_unbind,
+                        .attrs = attrs_type<DimAttrs>,
+                        .vjp = unbind_vjp,
+                        .reference = {.tensors = unbind_reference}};
+OpSlot unbind_slot{kUnbind, "shape"};
+
+// --- diagonal
+
+ViewGeometry diagonal_geometry(const Dims& shape, const Dims& stride, const void* attrs) {
+  const auto& a = as<DiagonalAttrs>(attrs);
+  const int64_t rows = shape[a.dim1] - std::max<int64_t>(-a.offset, 0);
+  const int64_t columns = shape[a.dim2] - std::max<int64_t>(a.offset, 0);
+  const int64_t length = std::max<int64_t>(std::min(rows, columns), 0);
+  const int64_t start = a.offset >= 0 ? a.offset * stride[a.dim2] : -a.offset * stride[a.dim1];
+  ViewGeometry g{shape, stride, length > 0 ? start : 0};
+  const int64_t step = stride[a.dim1] + stride[a.dim2];
+  for (const int d : {std::max(a.dim1, a.dim2), std::min(a.dim1, a.dim2)}) {
+    g.shape.erase(d);
+    g.stride.erase(d);
+  }
+  g.shape.push_back(length);
+  g.stride.push_back(step);
+  return g;
+}
+
+constexpr OpDef kDiagonal = picking_view<diagonal_geometry>("diagonal", attrs_type<DiagonalAttrs>);
+OpSlot diagonal_slot{kDiagonal, "shape"};
+
 // --- as_strided
 
 // The scatter happens in a buffer that spans what either geometry reaches of the storage; the input is then read back
@@ -227,14 +292,7 @@ ViewGeometry as_strided_geometry(const Dims&, const void* attrs) {
 void infer_as_strided(Inference& call) {
   const auto& a = call.attributes<AsStridedAttrs>();
   const Tensor& x = call.input(0);
-  const int64_t available = x.impl().storage->bytes() / x.element_size();
-  bool negative = a.offset < 0;
-  for (const int64_t s : a.stride) negative |= s < 0;
-  if (a.size.size() != a.stride.size() || negative ||
-      (numel_of(a.size) > 0 && a.offset + reach(a.size, a.stride) > available))
-    throw_error<ShapeError>("as_strided: size ", a.size, ", stride ", a.stride, " and offset ", a.offset,
-                            " do not lie in a storage of ", available,
-                            " elements; strides and offset are 0 or more, one stride a size");
+  check_geometry(call.op.name, {a.size, a.stride, a.offset}, x.impl().storage->bytes() / x.element_size());
   call.add_view(a.size, a.stride, a.offset);
 }
 
@@ -266,7 +324,20 @@ Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<in
   const int64_t n = size(d);
   const auto clamp = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
   const int64_t first = clamp(start.value_or(0));
-  const SliceAttrs attrs{d, first, std::max(first, clamp(stop.value_or(n))), step};
+  // A step beyond the size picks one element, as the size does.
+  const SliceAttrs attrs{d, first, std::max(first, clamp(stop.value_or(n))), std::min(step, std::max<int64_t>(n, 1))};
+  return call(slice_slot, {this}, &attrs);
+}
+
+Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const {
+  if (this->dim() == 0) throw_error<IndexError>("narrow: a tensor of rank 0 cannot be narrowed");
+  const int d = wrap_dim("narrow", dim, this->dim());
+  const int64_t n = size(d);
+  const int64_t first = start < 0 ? start + n : start;
+  if (start < -n || first > n || length < 0 || length > n - first)
+    throw_error<IndexError>("narrow: start ", start, " and length ", length, " do not lie in dimension ", d,
+                            " of shape ", shape());
+  const SliceAttrs attrs{d, first, first + length, 1};
   return call(slice_slot, {this}, &attrs);
 }
 
@@ -384,41 +455,26 @@ std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
   return split(x, sizes, dim);
 }
 
+std::vector<Tensor> Tensor::unbind(int64_t dim) const {
+  if (this->dim() == 0) throw_error<ShapeError>("unbind: a tensor of rank 0 has no slices");
+  const DimAttrs attrs{wrap_dim("unbind", dim, this->dim()), false};
+  const Tensor* inputs[] = {this};
+  return call_all(unbind_slot, inputs, &attrs);
+}
+
+Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
+  if (dim() < 2) throw_error<ShapeError>("diagonal: the input must have at least 2 dimensions, it is ", shape());
+  const DiagonalAttrs attrs{offset, wrap_dim("diagonal", dim1, dim()), wrap_dim("diagonal", dim2, dim())};
+  if (attrs.dim1 == attrs.dim2)
+    throw_error<IndexError>("diagonal: dimensions ", dim1, " and ", dim2, " of shape ", shape(), " are the same");
+  return call(diagonal_slot, {this}, &attrs);
+}
+
 std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim) const {
   return vellum::split(*this, split_size, dim);
 }
 std::vector<Tensor> Tensor::split(const std::vector<int64_t>& sizes, int64_t dim) const {
   return vellum::split(*this, sizes, dim);
-}
-
-Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
-  int consumed = 0, ellipses = 0;
-  for (const TensorIndex& i : indices) {
-    consumed += i.kind == TensorIndex::Kind::kNumber || i.kind == TensorIndex::Kind::kSlice;
-    ellipses += i.kind == TensorIndex::Kind::kEllipsis;
-  }
-  if (ellipses > 1) throw_error<IndexError>("index: an index can only have a single ellipsis, there are ", ellipses);
-  if (consumed > dim())
-    throw_error<IndexError>("index: ", consumed, " indices for shape ", shape(), " of rank ", dim());
-  Tensor result = *this;
-  int d = 0;
-  for (const TensorIndex& i : indices) {
-    switch (i.kind) {
-      case TensorIndex::Kind::kNumber:
-        result = result.select(d, i.number);
-        break;
-      case TensorIndex::Kind::kSlice:
-        result = result.slice(d++, i.slice.start, i.slice.stop, i.slice.step);
-        break;
-      case TensorIndex::Kind::kNone:
-        result = result.unsqueeze(d++);
-        break;
-      case TensorIndex::Kind::kEllipsis:
-        d += dim() - consumed;
-        break;
-    }
-  }
-  return result;
 }
 
 }  // namespace vellum

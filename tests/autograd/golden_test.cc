@@ -131,6 +131,14 @@ TEST(Golden, ComplexTimesReal) {
               ElementsAre(DoubleNear(-64.3120154032452, 1e-10), DoubleNear(-263582.2382223996, 1e-6)));
 }
 
+TEST(Golden, ExponentOfAnIntegerBase) {  // 2^1.5 ln 2, 3^2 ln 3
+  const Tensor base = tensor<int64_t>({2, 3});
+  Tensor exponent = leaf({1.5, 2});
+  pow(base, exponent).sum().backward();
+  EXPECT_THAT(values(exponent.grad()),
+              ElementsAre(DoubleNear(1.9605162869370945, 1e-14), DoubleNear(9.887510598012987, 1e-14)));
+}
+
 TEST(Golden, ComplexPower) {
   Tensor z = complex_leaf({{1, 2}, {3, -1}});
   z.pow(3).real().sum().backward();

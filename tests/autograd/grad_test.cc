@@ -36,6 +36,13 @@ TEST(Grad, RunsOnlyThePartBetweenOutputsAndInputs) {
   EXPECT_AUTOGRAD_ERROR(y.backward(), "a second time");
 }
 
+TEST(Grad, WantsInputs) {
+  Tensor x = leaf({2});
+  EXPECT_THAT(message_of<InvalidArgumentError>([&] { grad({(x * x).sum()}, {}); }),
+              HasSubstr("list of inputs is empty"));
+  EXPECT_FALSE(x.grad().defined());
+}
+
 TEST(Grad, AnOutputMayBeItsOwnInput) {
   Tensor x = leaf({2});
   Tensor y = (x * x).sum();

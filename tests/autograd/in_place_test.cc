@@ -200,6 +200,22 @@ TEST(Version, EveryWriteToASavedTensorIsReported) {
     }
 }
 
+TEST(Version, TheErrorNamesTheTensorAsItsUserDid) {
+  Tensor h = leaf({1, 2}) * 1;
+  h.set_name("hidden");
+  Tensor y = h * h;
+  h.add_(1);
+  EXPECT_AUTOGRAD_ERROR(y.sum().backward(), "[float64 [2]], which is 'hidden', output 0 of MulBackward");
+}
+
+TEST(InPlace, CopyIntoIntegersRecordsNothing) {
+  Tensor n = zeros({2}, kInt64);
+  n.copy_(leaf({1, 2}));
+  EXPECT_FALSE(n.requires_grad());
+  EXPECT_FALSE(n.grad_fn());
+  EXPECT_THAT(values(n), ElementsAre(1, 2));
+}
+
 TEST(Version, WhatNoGradientReadsMayBeWritten) {
   Tensor x = leaf({1, 2});
   Tensor h = x * 1;

@@ -24,11 +24,46 @@ TEST(RequiresGrad, CanBeTakenBackFromALeafOnly) {
   EXPECT_FALSE((x * 2).requires_grad());
 }
 
+TEST(RequiresGrad, TakenBackBeforeBackwardLeavesGradAlone) {
+  Tensor x = leaf({3}), w = leaf({5});
+  Tensor y = (x * w).sum();
+  x.requires_grad_(false);
+  y.backward();
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_THAT(values(w.grad()), ElementsAre(3));
+}
+
+// set_data() between forward and backward: the gradient fits the leaf as it is now, or says that it cannot.
+TEST(SetData, OfAnotherDtypeConvertsTheGradient) {
+  Tensor x = leaf({1, 2});
+  Tensor y = (x * 2).sum();
+  x.set_data(constant({1, 2}).to(kFloat32));
+  y.backward();
+  EXPECT_EQ(x.grad().dtype(), kFloat32);
+  EXPECT_THAT(values(x.grad()), ElementsAre(2, 2));
+}
+
+TEST(SetData, OfAnotherShapeRefusesTheGradient) {
+  Tensor x = leaf({1, 2});
+  Tensor y = (x * 2).sum();
+  x.set_data(constant({1, 2, 3}));
+  EXPECT_AUTOGRAD_ERROR(y.backward(), "a gradient of shape [2] reached a leaf of shape [3]");
+  EXPECT_FALSE(x.grad().defined());
+}
+
 TEST(RequiresGrad, DoesNotSpreadToIntegersAndComparisons) {
   Tensor x = leaf({1, 2});
   EXPECT_FALSE((x > 1).requires_grad());
   EXPECT_FALSE(x.to(kInt64).requires_grad());
   EXPECT_FALSE(x.argmax(0).requires_grad());
+}
+
+TEST(Detach, InPlaceForgetsRetainGrad) {
+  Tensor x = leaf({1});
+  Tensor y = x * 2;
+  y.retain_grad();
+  y.detach_();
+  EXPECT_FALSE(y.retains_grad());
 }
 
 TEST(Detach, InPlaceCutsTheHistory) {

@@ -85,6 +85,12 @@ Tolerance tolerance(std::string_view op, DType dtype) {
       // Added up in the tensor's own dtype, as PyTorch's scatter_add does.
       {"gather_backward", kFloat16, {1e-3, 5e-3}},
       {"gather_backward", kBFloat16, {1.6e-2, 4e-2}},
+      {"index_select_backward", kFloat16, {1e-3, 5e-3}},
+      {"index_select_backward", kBFloat16, {1.6e-2, 4e-2}},
+      {"index_add", kFloat16, {1e-3, 5e-3}},
+      {"index_add", kBFloat16, {1.6e-2, 4e-2}},
+      {"scatter_add", kFloat16, {1e-3, 5e-3}},
+      {"scatter_add", kBFloat16, {1.6e-2, 4e-2}},
       {"as_strided_backward", kFloat16, {1e-3, 5e-3}},
       {"as_strided_backward", kBFloat16, {1.6e-2, 4e-2}},
   };

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "vellum/device/error.h"
 #include "vellum/tests/device/fake_device.h"
@@ -64,6 +65,12 @@ TEST(Device, ABackendOfAnotherVersionIsRefused) {
   static const DeviceApi old{.api_version = 0};
   EXPECT_EQ(device_error([] { register_device("old", old); }),
             "device 'old' was built against DeviceApi version 0, this library has 1; rebuild the backend");
+}
+
+TEST(Device, ABackendWithAnotherTableIsRefused) {
+  static const DeviceApi shorter{.struct_size = 8};
+  EXPECT_THAT(device_error([] { register_device("shorter", shorter); }),
+              ::testing::StartsWith("device 'shorter' has a DeviceApi of 8 bytes, this library's has "));
 }
 
 TEST(Device, AMissingBackendNamesItsTarget) {

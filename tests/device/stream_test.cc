@@ -103,6 +103,12 @@ TEST_F(StreamTest, AnEventStaysOnItsDevice) {
   EXPECT_THROW(event.record({immediate_, 0}), DeviceError);
 }
 
+TEST_F(StreamTest, AStreamOfAnotherDeviceTypeWaitsByWayOfTheHost) {
+  const Event event(fake_);
+  event.block({immediate_, 0});
+  EXPECT_EQ(log(), (Log{"create event", "await 7"}));
+}
+
 TEST_F(StreamTest, ADeviceThatWorksAtOnceNeedsNoStreamsOrEvents) {
   const Stream stream = create_stream(immediate_);
   EXPECT_EQ(stream.handle, 0u);

@@ -63,7 +63,10 @@ Used& used() {
 // By-products, for which most references say nothing, follow the outputs.
 Status evaluate(const KernelContext& context) {
   std::vector<RefTensor> inputs;
-  for (const TensorArg& arg : context.inputs) inputs.push_back(read(arg, context.compute));
+  for (const TensorArg& arg : context.inputs) {
+    const bool unread = inputs.empty() && context.op->overwrites;  // its memory may hold no values yet
+    inputs.push_back(unread ? reference::zeros(shape_of(arg), arg.dtype) : read(arg, context.compute));
+  }
   const DTypes types{context.compute, context.outputs[0].dtype};
   const std::vector<RefTensor> results =
       conformance::evaluate(*context.op, inputs, context.attrs, types, context.random);

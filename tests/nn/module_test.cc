@@ -253,6 +253,18 @@ TEST(ModuleTo, RejectsIntegers) {
   EXPECT_EQ(linear.weight().dtype(), kFloat32);
 }
 
+TEST(ModuleTo, ChangesNothingWhenABufferCannotMove) {
+  class Running : public Module {
+   public:
+    Tensor weight = register_parameter("weight", ones({2}));
+    Tensor average = register_buffer("average", zeros({2}));
+  } module;
+  module.average.add_(module.weight);  // gives the buffer a history
+  EXPECT_THAT(message_of<InvalidArgumentError>([&] { module.to(kFloat64); }), HasSubstr("'average'"));
+  EXPECT_EQ(module.weight.dtype(), kFloat32);
+  EXPECT_EQ(module.average.dtype(), kFloat32);
+}
+
 TEST(ModuleTo, MovesParametersBuffersAndGradientsToADevice) {
   const Device fake("fake:1");
   Net net;

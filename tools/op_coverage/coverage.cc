@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "vellum/tensor/backend.h"
 
@@ -50,6 +52,55 @@ std::string describe(Saves saves) {
   return text;
 }
 
+// Sets of dtypes that have a name, the wider ones first.
+std::string describe_dtypes(DTypeSet set) {
+  struct Named {
+    DTypeSet set;
+    const char* name;
+  };
+  static constexpr DTypeSet kIntegers = DTypeSet(kUInt8) | kInt8 | kInt16 | kInt32 | kInt64;
+  static constexpr Named kNamed[] = {{kAllDTypes, "all"},
+                                     {kRealDTypes, "real"},
+                                     {kIntegers, "integers"},
+                                     {kFloatingDTypes, "floating"},
+                                     {kComplexDTypes, "complex"}};
+  std::string text;
+  for (const Named& named : kNamed) {
+    if ((set.bits & named.set.bits) != named.set.bits) continue;
+    text += (text.empty() ? "" : ", ") + std::string(named.name);
+    set.bits = static_cast<uint16_t>(set.bits & ~named.set.bits);
+  }
+  for (int t = 0; t < kDTypeCount; ++t)
+    if (set.contains(static_cast<DType>(t)))
+      text += (text.empty() ? "" : ", ") + std::string(dtype_name(static_cast<DType>(t)));
+  return text;
+}
+
+// By family and name, since the order of registration is the linker's.
+std::vector<const OpSlot*> sorted_operators() {
+  std::vector<const OpSlot*> sorted;
+  for (const OpSlot* slot : all_operators()) sorted.push_back(slot);
+  std::sort(sorted.begin(), sorted.end(), [](const OpSlot* a, const OpSlot* b) {
+    return std::pair(a->family(), a->def().name) < std::pair(b->family(), b->def().name);
+  });
+  return sorted;
+}
+
+std::string_view kind_name(OpKind kind) {
+  switch (kind) {
+    case OpKind::kElementwise:
+      return "elementwise";
+    case OpKind::kReduction:
+      return "reduction";
+    case OpKind::kGeneral:
+      return "general";
+    case OpKind::kView:
+      return "view";
+    default:
+      return "composite";
+  }
+}
+
 }  // namespace
 
 std::string describe_saves(const OpDef& op) {
@@ -81,6 +132,34 @@ std::string coverage_table() {
     }
     out << describe_saves(slot->def()) << "\n";
   }
+  return out.str();
+}
+
+std::string operators_page() {
+  std::ostringstream out;
+  out << "# Operators\n\n"
+         "Made from the definitions by `./bazelw run //tools:op_coverage -- --markdown`.\n\n"
+         "- **dtypes**: the dtypes that an operator computes in. *real* is bool, integers and floating; *integers* "
+         "are\n"
+         "  uint8 and int8 to int64; *floating* are float16, bfloat16, float32 and float64; *complex* are complex64 "
+         "and\n"
+         "  complex128. Operands are promoted to one of them first, as in PyTorch.\n"
+         "- **gradient keeps**: for each input that needs a gradient, what the graph keeps alive until the backward "
+         "pass.\n"
+         "  What several inputs need is kept once. A `*` says that a call may keep less. Shapes and dtypes are always\n"
+         "  kept. `-`: there is no gradient.\n\n"
+         "Functions that are made of these (`cross_entropy`, `einsum`, `pad`, ...) keep what their parts keep.\n";
+  std::string_view family;
+  for (const OpSlot* slot : sorted_operators()) {
+    const OpDef& op = slot->def();
+    if (slot->family() != family) {
+      family = slot->family();
+      out << "\n## " << family << "\n\n| operator | kind | dtypes | gradient keeps |\n|---|---|---|---|\n";
+    }
+    out << "| `" << op.name << "` | " << kind_name(op.kind) << " | " << describe_dtypes(op.domain) << " | "
+        << describe_saves(op) << " |\n";
+  }
+  out << "\n" << kHandWritten;
   return out.str();
 }
 

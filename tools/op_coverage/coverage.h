@@ -13,6 +13,10 @@ std::string describe_saves(const OpDef& op);
 
 // Every operator that is linked in, on every registered backend, for every compute dtype, with its provenance.
 std::string coverage_table();  // for people
+// The part of docs/operators.md that comes from the definitions, up to and including kHandWritten: for each family a
+// table of operators with their dtypes, gradient and what it keeps. Without the operators of backends or tests.
+std::string operators_page();
+inline constexpr const char* kHandWritten = "<!-- What follows is written by hand. -->\n";
 std::string coverage_csv();    // operator,family,device,dtype,provenance,differentiable,saves
 
 }  // namespace vellum::tools

@@ -3,13 +3,17 @@
 
 #include "vellum/tools/op_coverage/coverage.h"
 
-// op_coverage [--csv]: which operator runs how on which device.
+// op_coverage [--csv|--markdown]: which operator runs how on which device; --markdown is the page of docs/operators.md.
 int main(int argc, char** argv) {
-  const bool csv = argc == 2 && std::string_view(argv[1]) == "--csv";
-  if (argc > 1 && !csv) {
-    std::fprintf(stderr, "usage: %s [--csv]\n", argv[0]);
+  using namespace vellum::tools;
+  const std::string_view format = argc > 1 ? argv[1] : "";
+  if (argc > 2 || (argc == 2 && format != "--csv" && format != "--markdown")) {
+    std::fprintf(stderr, "usage: %s [--csv|--markdown]\n", argv[0]);
     return 2;
   }
-  std::fputs((csv ? vellum::tools::coverage_csv() : vellum::tools::coverage_table()).c_str(), stdout);
+  const std::string text = format == "--csv"        ? coverage_csv()
+                           : format == "--markdown" ? operators_page()
+                                                    : coverage_table();
+  std::fputs(text.c_str(), stdout);
   return 0;
 }

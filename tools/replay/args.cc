@@ -184,14 +184,19 @@ DType Args::dtype(int position, std::string_view name, DType otherwise) {
   return dtype_named(dtype->get<std::string>());
 }
 
-Dims Args::dims(int position, std::string_view name, std::optional<Dims> otherwise) {
+std::vector<int64_t> Args::integers(int position, std::string_view name,
+                                    std::optional<std::vector<int64_t>> otherwise) {
   const nlohmann::json* value = read(position, name, otherwise.has_value());
   if (!value) return *otherwise;
   const nlohmann::json* list = list_of(*value);
   if (!list) return {integer_of(*value, name)};
-  Dims dims;
-  for (const nlohmann::json& item : *list) dims.push_back(integer_of(item, name));
-  return dims;
+  std::vector<int64_t> integers;
+  for (const nlohmann::json& item : *list) integers.push_back(integer_of(item, name));
+  return integers;
+}
+
+Dims Args::dims(int position, std::string_view name, std::optional<Dims> otherwise) {
+  return otherwise && !has(position, name) ? (read(position, name, true), *otherwise) : Dims(integers(position, name));
 }
 
 Dims Args::shape(int position, std::string_view name) {

@@ -47,6 +47,8 @@ class Args {
   std::string text(int position, std::string_view name, const std::string& otherwise);
   DType dtype(int position, std::string_view name, DType otherwise);
   // One integer or a list of them.
+  std::vector<int64_t> integers(int position, std::string_view name,
+                                std::optional<std::vector<int64_t>> otherwise = {});
   Dims dims(int position, std::string_view name, std::optional<Dims> otherwise = {});
   // The same, or integers from `position` on to the last argument: view(2, 3).
   Dims shape(int position, std::string_view name);

@@ -19,6 +19,7 @@ KernelFamily transcendental_kernels;  // exp, log, sqrt, pow
 KernelFamily reduce_kernels;          // sum, mean, amax
 KernelFamily max_kernels;             // max along a dimension, with indices
 KernelFamily indexing_kernels;        // gather, gather_backward, cat, as_strided_backward
+KernelFamily scatter_kernels;         // index_select, index_add, index_copy, scatter, positions, triangles
 KernelFamily matmul_kernels;          // matmul, linear
 KernelFamily softmax_kernels;         // log_softmax, log_softmax_backward
 KernelFamily nll_loss_kernels;        // nll_loss, nll_loss_backward

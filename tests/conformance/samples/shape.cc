@@ -51,9 +51,42 @@ std::vector<Sample> as_strided_samples(Device) {
           of({6}, AsStridedAttrs{{}, {}, 5, {1}, 0}, true), of({6}, AsStridedAttrs{{2, 2}, {0, 3}, 0, {1}, 0}, true)};
 }
 
+std::vector<Sample> unbind_samples(Device) {
+  return {of({3, 4}, DimAttrs{0, false}), of({3, 4}, DimAttrs{1, false}), of({2, 3, 4}, DimAttrs{1, false}),
+          of({1}, DimAttrs{0, false}), of({2, 0}, DimAttrs{0, false})};
+}
+
+std::vector<Sample> diagonal_samples(Device) {
+  return {of({3, 4}, DiagonalAttrs{0, 0, 1}),    of({3, 4}, DiagonalAttrs{1, 0, 1}),
+          of({3, 4}, DiagonalAttrs{-2, 0, 1}),   of({3, 4}, DiagonalAttrs{7, 0, 1}),
+          of({2, 3, 4}, DiagonalAttrs{1, 2, 0}), of({0, 3}, DiagonalAttrs{0, 0, 1})};
+}
+
+std::vector<Sample> triangle_samples(Device) {
+  return {of({3, 4}, TriangleAttrs{0}),     of({4, 3}, TriangleAttrs{1}), of({4, 4}, TriangleAttrs{-2}),
+          of({2, 3, 3}, TriangleAttrs{-1}), of({3, 3}, TriangleAttrs{9}), of({3, 3}, TriangleAttrs{-9}),
+          of({0, 3}, TriangleAttrs{0}),     of({3, 0}, TriangleAttrs{0})};
+}
+
+std::vector<Sample> constant_pad_samples(Device) {
+  return {of({3, 4}, ConstantPadAttrs{{0, 1}, {0, 2}, 0}), of({3, 4}, ConstantPadAttrs{{2, 0}, {1, 0}, 1}),
+          of({5}, ConstantPadAttrs{{0}, {0}, 0}), of({2, 0}, ConstantPadAttrs{{1, 1}, {0, 2}, 1}),
+          of({}, ConstantPadAttrs{{}, {}, 0})};
+}
+
 const RegisterSamples kRegistered{
-    {"select", select_samples}, {"slice", slice_samples}, {"permute", permute_samples},       {"view", view_samples},
-    {"expand", expand_samples}, {"split", split_samples}, {"as_strided", as_strided_samples},
+    {"unbind", unbind_samples},
+    {"diagonal", diagonal_samples},
+    {"tril", triangle_samples},
+    {"triu", triangle_samples},
+    {"constant_pad", constant_pad_samples},
+    {"select", select_samples},
+    {"slice", slice_samples},
+    {"permute", permute_samples},
+    {"view", view_samples},
+    {"expand", expand_samples},
+    {"split", split_samples},
+    {"as_strided", as_strided_samples},
 };
 
 }  // namespace

@@ -11,8 +11,7 @@ std::optional<int64_t> optional_integer(Args& a, int position, std::string_view 
 Results split_of(Args& a, std::string_view sizes_name) {
   const Tensor input = a.tensor(0, "tensor");
   if (!a.is_list(1, sizes_name)) return input.split(a.integer(1, sizes_name), a.integer(2, "dim", 0));
-  const Dims sizes = a.dims(1, sizes_name);
-  return input.split(std::vector<int64_t>(sizes.begin(), sizes.end()), a.integer(2, "dim", 0));
+  return input.split(a.integers(1, sizes_name), a.integer(2, "dim", 0));
 }
 
 Results slice(Args& a) {
@@ -25,6 +24,16 @@ const Bindings kBindings{
     {"stack", [](Args& a) { return stack(a.tensors(0, "tensors"), a.integer(1, "dim", 0)); }},
     {"split", [](Args& a) { return split_of(a, "split_size_or_sections"); }},
     {"split_with_sizes", [](Args& a) { return split_of(a, "split_sizes"); }},
+    {"chunk", [](Args& a) { return a.tensor(0, "input").chunk(a.integer(1, "chunks"), a.integer(2, "dim", 0)); }},
+    {"unbind", [](Args& a) { return a.tensor(0, "input").unbind(a.integer(1, "dim", 0)); }},
+    {"repeat", [](Args& a) { return a.tensor(0, "input").repeat(a.shape(1, "repeats")); }},
+    {"flip", [](Args& a) { return a.tensor(0, "input").flip(a.shape(1, "dims")); }},
+    {"roll", [](Args& a) { return a.tensor(0, "input").roll(a.dims(1, "shifts"), a.dims(2, "dims", Dims())); }},
+    {"diagonal",
+     [](Args& a) {
+       return a.tensor(0, "input")
+           .diagonal(a.integer(1, "offset", 0), a.integer(2, "dim1", 0), a.integer(3, "dim2", 1));
+     }},
     {"permute", [](Args& a) { return a.tensor(0, "input").permute(a.shape(1, "dims")); }},
     {"transpose", [](Args& a) { return a.tensor(0, "input").transpose(a.integer(1, "dim0"), a.integer(2, "dim1")); }},
     {"t", method([](const Tensor& x) { return x.t(); })},
