@@ -107,6 +107,12 @@ TEST(Factories, FillWithWhatTheySay) {
   EXPECT_THROW(tensor(std::span<const float>(), {2}), ShapeError);
 }
 
+TEST(Factories, TruncateTheBoundsOfAnInt64RangeFirst) {
+  EXPECT_EQ(arange(3.1, kInt64).to_vector<int>(), std::vector<int>({0, 1, 2}));
+  EXPECT_EQ(arange(3.1).to_vector<int>(), std::vector<int>({0, 1, 2, 3}));
+  EXPECT_THROW(arange(0, 3, 0.5, kInt64), InvalidArgumentError);
+}
+
 TEST(FromBlob, BorrowsAndTellsWhenItIsDone) {
   float memory[] = {1, 2, 3, 4};
   bool done = false;

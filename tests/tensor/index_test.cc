@@ -111,7 +111,9 @@ TEST_F(Index, RearrangesElements) {
          {"pad that cuts", pad(m, {-1, -2, 0, -2}), {1, 1}, {1}},
          {"reflect", pad(list({1, 2, 3}), {2, 1}, PadMode::kReflect), {6}, {3, 2, 1, 2, 3, 2}},
          {"replicate", pad(list({1, 2, 3}), {1, 2}, PadMode::kReplicate), {6}, {1, 1, 2, 3, 3, 3}},
+         {"replicate that cuts", pad(list({1, 2, 3}), {-1, 1}, PadMode::kReplicate), {3}, {2, 3, 3}},
          {"circular", pad(list({1, 2, 3}), {1, 1}, PadMode::kCircular), {5}, {3, 1, 2, 3, 1}},
+         {"circular that cuts", pad(list({1, 2, 3}), {-1, 1}, PadMode::kCircular), {3}, {2, 3, 2}},
          {"eye", eye(2, 3, kInt64), {2, 3}, {1, 0, 0, 0, 1, 0}},
          {"arange by -2", arange(5, 0, -2), {3}, {5, 3, 1}}});
   EXPECT_EQ(arange(0, 1, 0.25).to_vector<float>(), std::vector<float>({0, 0.25, 0.5, 0.75}));

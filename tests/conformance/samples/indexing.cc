@@ -72,6 +72,7 @@ std::vector<Sample> index_select_backward_samples(Device) {
           {.operands = {{{7}}, index({7}, 5)}, .attrs = into(0, {5})},
           {.operands = {{{}}, index({1}, 1)}, .attrs = into(0, {})},
           {.operands = {{{0, 4}}, index({0}, 3)}, .attrs = into(0, {3, 4})},
+          {.operands = {{{0, 5, 4}}, index({5}, 3)}, .attrs = into(1, {0, 3, 4})},
           {.operands = {{{4, 3}}, fixed_index({4}, {2, 0, 2, 1})}, .attrs = into(0, {3, 3}, 2)}};
 }
 
@@ -82,7 +83,8 @@ std::vector<Sample> index_add_samples(Device) {
           {.operands = {{{2, 3, 4}}, index({5}, 3), {{2, 5, 4}}}, .attrs = along(1, 3)},
           {.operands = {{{5}}, index({7}, 5), {{7}}}, .attrs = along(0)},
           {.operands = {{{}}, index({1}, 1), {{}}}, .attrs = along(0)},
-          {.operands = {{{3, 4}}, index({0}, 3), {{0, 4}}}, .attrs = along(0)}};
+          {.operands = {{{3, 4}}, index({0}, 3), {{0, 4}}}, .attrs = along(0)},
+          {.operands = {{{0, 3, 4}}, index({5}, 3), {{0, 5, 4}}}, .attrs = along(1)}};
 }
 
 // No entry repeats: the gradient of a slice that is written over again is PyTorch's, not the slope.
@@ -92,7 +94,8 @@ std::vector<Sample> index_copy_samples(Device) {
           {.operands = {{{3, 4}}, fixed_index({3}, {1, 3, 0}), {{3, 3}}}, .attrs = along(1)},
           {.operands = {{{2, 3, 4}}, fixed_index({1}, {1}), {{2, 1, 4}}}, .attrs = along(1)},
           {.operands = {{{}}, fixed_index({1}, {0}), {{}}}, .attrs = along(0)},
-          {.operands = {{{3, 4}}, fixed_index({0}, {}), {{0, 4}}}, .attrs = along(0)}};
+          {.operands = {{{3, 4}}, fixed_index({0}, {}), {{0, 4}}}, .attrs = along(0)},
+          {.operands = {{{0, 3, 4}}, fixed_index({1}, {1}), {{0, 1, 4}}}, .attrs = along(1)}};
 }
 
 std::vector<Sample> scatter_add_samples(Device) {
