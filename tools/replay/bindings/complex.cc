@@ -5,6 +5,8 @@ namespace {
 
 const Bindings kBindings{
     {"complex", [](Args& a) { return complex(a.tensor(0, "real"), a.tensor(1, "imag")); }},
+    {"polar", [](Args& a) { return polar(a.tensor(0, "abs"), a.tensor(1, "angle")); }},
+    {"angle", unary(angle)},
     {"conj", unary(conj)},
     {"conj_physical", unary(conj)},
     {"real", method([](const Tensor& x) { return x.real(); })},

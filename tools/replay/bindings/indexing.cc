@@ -105,6 +105,12 @@ const Bindings kBindings{
      }},
     {"take_along_dim", take},
     {"masked_select", [](Args& a) { return masked_select(a.tensor(0, "input"), a.tensor(1, "mask")); }},
+    {"masked_fill",
+     [](Args& a) {
+       const Tensor input = a.tensor(0, "input"), mask = a.tensor(1, "mask");
+       return a.is_tensor(2, "value") ? masked_fill(input, mask, a.tensor(2, "value"))
+                                      : masked_fill(input, mask, a.scalar(2, "value"));
+     }},
     {"nonzero", non_zero},
     {"nn.functional.one_hot", [](Args& a) { return one_hot(a.tensor(0, "tensor"), a.integer(1, "num_classes", -1)); }},
     {"nn.functional.embedding", embed},

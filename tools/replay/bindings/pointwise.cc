@@ -34,11 +34,113 @@ Results choose(Args& a) {
   return swapped ? where(second, first, other) : where(first, second, other);
 }
 
+Results divide(Args& a) {
+  const Tensor input = a.tensor(0, "input");
+  if (!a.has(kKeywordOnly, "rounding_mode")) return binary(div, div)(a);
+  const std::string mode = a.text(kKeywordOnly, "rounding_mode", "");
+  return a.is_tensor(1, "other") ? div(input, a.tensor(1, "other"), mode) : div(input, a.scalar(1, "other"), mode);
+}
+
+std::optional<Scalar> optional_scalar(Args& a, int position, std::string_view name) {
+  if (!a.has(position, name)) return {};
+  return a.scalar(position, name);
+}
+
+Results clamp_between(Args& a) {
+  const Tensor input = a.tensor(0, "input");
+  if (a.is_tensor(1, "min") || a.is_tensor(2, "max"))
+    return clamp(input, a.optional_tensor(1, "min"), a.optional_tensor(2, "max"));
+  const std::optional<Scalar> min = optional_scalar(a, 1, "min"), max = optional_scalar(a, 2, "max");
+  return clamp(input, min, max);
+}
+
+Results interpolate(Args& a) {
+  const Tensor start = a.tensor(0, "input"), end = a.tensor(1, "end");
+  return a.is_tensor(2, "weight") ? lerp(start, end, a.tensor(2, "weight")) : lerp(start, end, a.scalar(2, "weight"));
+}
+
+Function fused(Tensor (*f)(const Tensor&, const Tensor&, const Tensor&, const Scalar&)) {
+  return [f](Args& a) {
+    return f(a.tensor(0, "input"), a.tensor(1, "tensor1"), a.tensor(2, "tensor2"), a.scalar(kKeywordOnly, "value", 1));
+  };
+}
+
 const Bindings kBindings{
     {"add", with_alpha(add, add)},
     {"sub", with_alpha(sub, sub)},
     {"mul", binary(mul, mul)},
-    {"div", binary(div, div)},
+    {"div", divide},
+    {"fmod", binary(fmod, fmod)},
+    {"remainder", binary(remainder, remainder)},
+    {"abs", unary(abs)},
+    {"sign", unary(sign)},
+    {"sgn", unary(sgn)},
+    {"square", unary(square)},
+    {"reciprocal", unary(reciprocal)},
+    {"rsqrt", unary(rsqrt)},
+    {"expm1", unary(expm1)},
+    {"log1p", unary(log1p)},
+    {"log2", unary(log2)},
+    {"sin", unary(sin)},
+    {"cos", unary(cos)},
+    {"tanh", unary(tanh)},
+    {"sigmoid", unary(sigmoid)},
+    {"erf", unary(erf)},
+    {"floor", unary(floor)},
+    {"ceil", unary(ceil)},
+    {"trunc", unary(trunc)},
+    {"round", [](Args& a) { return round(a.tensor(0, "input"), a.integer(kKeywordOnly, "decimals", 0)); }},
+    {"maximum", binary(maximum)},
+    {"minimum", binary(minimum)},
+    {"clamp", clamp_between},
+    {"clamp_min",
+     [](Args& a) {
+       const Tensor input = a.tensor(0, "input");
+       return a.is_tensor(1, "min") ? clamp(input, a.tensor(1, "min")) : clamp(input, a.scalar(1, "min"));
+     }},
+    {"clamp_max",
+     [](Args& a) {
+       const Tensor input = a.tensor(0, "input");
+       return a.is_tensor(1, "max") ? clamp(input, Tensor(), a.tensor(1, "max"))
+                                    : clamp(input, std::optional<Scalar>(), a.scalar(1, "max"));
+     }},
+    {"lerp", interpolate},
+    {"addcmul", fused(addcmul)},
+    {"addcdiv", fused(addcdiv)},
+    {"logical_and", binary(logical_and)},
+    {"logical_or", binary(logical_or)},
+    {"logical_xor", binary(logical_xor)},
+    {"logical_not", unary(logical_not)},
+    {"isnan", unary(isnan)},
+    {"isinf", unary(isinf)},
+    {"isfinite", unary(isfinite)},
+    {"nn.functional.gelu",
+     [](Args& a) { return gelu(a.tensor(0, "input"), a.text(kKeywordOnly, "approximate", "none")); }},
+    {"nn.functional.softplus",
+     [](Args& a) { return softplus(a.tensor(0, "input"), a.real(1, "beta", 1), a.real(2, "threshold", 20)); }},
+    {"nn.functional.silu",
+     [](Args& a) {
+       Tensor written = a.tensor(0, "input");
+       if (!a.boolean(1, "inplace", false)) return silu(written);
+       written = written.clone();
+       return silu_(written);
+     }},
+    {"nn.functional.leaky_relu",
+     [](Args& a) {
+       Tensor written = a.tensor(0, "input");
+       const double slope = a.real(1, "negative_slope", 0.01);
+       if (!a.boolean(2, "inplace", false)) return leaky_relu(written, slope);
+       written = written.clone();
+       return leaky_relu_(written, slope);
+     }},
+    {"nn.functional.elu",
+     [](Args& a) {
+       Tensor written = a.tensor(0, "input");
+       const double alpha = a.real(1, "alpha", 1);
+       if (!a.boolean(2, "inplace", false)) return elu(written, alpha);
+       written = written.clone();
+       return elu_(written, alpha);
+     }},
     {"true_divide", binary(div, div)},
     {"rsub",
      [](Args& a) {
@@ -64,12 +166,12 @@ const Bindings kBindings{
        return written.relu_();
      }},
     {"where", choose},
-    {"eq", binary(eq, operator==)},
-    {"ne", binary(ne, operator!=)},
-    {"lt", binary(lt, operator<)},
-    {"le", binary(le, operator<=)},
-    {"gt", binary(gt, operator>)},
-    {"ge", binary(ge, operator>=)},
+    {"eq", binary(eq, eq)},
+    {"ne", binary(ne, ne)},
+    {"lt", binary(lt, lt)},
+    {"le", binary(le, le)},
+    {"gt", binary(gt, gt)},
+    {"ge", binary(ge, ge)},
 };
 
 }  // namespace
