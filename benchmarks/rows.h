@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -118,6 +119,9 @@ class Rows {
     binary("pointwise/add", n, [](const auto& a, const auto& b) { return add(a, b); });
     binary("pointwise/mul", n, [](const auto& a, const auto& b) { return mul(a, b); });
     unary("pointwise/exp", n, [](const auto& x) { return exp(x); });
+    unary("pointwise/tanh", n, [](const auto& x) { return tanh(x); });
+    unary("pointwise/gelu", n, [](const auto& x) { return gelu(x); });
+    unary("pointwise/sigmoid", n, [](const auto& x) { return sigmoid(x); });
   }
 
   void reductions(int64_t n) {
@@ -125,6 +129,15 @@ class Rows {
     matrix("reduce/sum_all", n, s, 0, [](const auto& x) { return sum(x); });
     matrix("reduce/sum_dim0", n, s, kFloat * s, [](const auto& x) { return sum(x, {0}); });
     matrix("reduce/sum_dim1", n, s, kFloat * s, [](const auto& x) { return sum(x, {1}); });
+    matrix("reduce/softmax", n, n / 1024, kFloat * n, [](const auto& x) { return softmax(x, 1); });
+    append(
+        {.name = named("reduce/layer_norm", n), .bytes_read = kFloat * n, .bytes_written = kFloat * n, .prepare = [=] {
+           return unrecorded([x = floats({n / 1024, 1024}), w = floats({1024}, 2), b = floats({1024}, 3)] {
+             return layer_norm(x, {1024}, w, b, 1e-5);
+           });
+         }});
+    matrix("order/sort", n, 1, (kFloat + kIndex) * n, [](const auto& x) { return std::get<0>(sort(x, 1, false)); });
+    matrix("order/topk", n, 1, 64 * (kFloat + kIndex), [](const auto& x) { return std::get<0>(topk(x, 64, 1)); });
   }
 
   void shapes(int64_t n) {

@@ -1,6 +1,7 @@
 #include <complex>
 
 #include "vellum/device/error.h"
+#include "vellum/tensor/half.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
@@ -150,20 +151,53 @@ OpSlot where_slot{kWhere, "pointwise"};
 
 }  // namespace
 
-Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) {
-  const AlphaAttrs attrs{alpha};
-  return call(add_slot, {&a, &b}, &attrs);
+namespace {
+
+bool changes_in(const Scalar& number, DType half) {
+  const double value = number.real();
+  return half == kFloat16    ? double(float(float16(float(value)))) != value
+         : half == kBFloat16 ? double(float(bfloat16(float(value)))) != value
+                             : false;
 }
-Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) {
-  const AlphaAttrs attrs{alpha};
-  return call(sub_slot, {&a, &b}, &attrs);
+
+// A number that a half dtype would round is taken in float32, as PyTorch does: x * 0.999 is not x.
+bool is_rounded(const Scalar& number, const Tensor& x) {
+  return number.kind() != Scalar::Kind::kComplex && changes_in(number, x.dtype());
 }
+
+Tensor with_number(OpSlot& slot, const Tensor& x, const Scalar& number, const void* attrs = nullptr) {
+  if (!is_rounded(number, x)) return call_with_number(slot, x, number, attrs);
+  return call_with_number(slot, x.to(kFloat32), number, attrs).to(x.dtype());
+}
+
+Tensor& write_number(OpSlot& slot, Tensor& self, const Scalar& number, const void* attrs = nullptr) {
+  if (!is_rounded(number, self)) return write_self(slot, self, number, attrs);
+  return self.copy_(call_with_number(slot, self.to(kFloat32), number, attrs));
+}
+
+Tensor scaled_sum(OpSlot& slot, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  const AlphaAttrs attrs{alpha};
+  if (a.dtype() != b.dtype() || !is_rounded(alpha, a)) return call(slot, {&a, &b}, &attrs);
+  const Tensor wide = a.to(kFloat32);
+  return call(slot, {&wide, &b}, &attrs).to(a.dtype());
+}
+
+Tensor& add_scaled(OpSlot& slot, Tensor& self, const Tensor& other, const Scalar& alpha) {
+  if (self.dtype() == other.dtype() && is_rounded(alpha, self)) return self.copy_(scaled_sum(slot, self, other, alpha));
+  const AlphaAttrs attrs{alpha};
+  return write_self(slot, self, {&self, &other}, &attrs);
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) { return scaled_sum(add_slot, a, b, alpha); }
+Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) { return scaled_sum(sub_slot, a, b, alpha); }
 Tensor mul(const Tensor& a, const Tensor& b) { return call(mul_slot, {&a, &b}); }
 Tensor div(const Tensor& a, const Tensor& b) { return call(div_slot, {&a, &b}); }
-Tensor add(const Tensor& a, const Scalar& b) { return call_with_number(add_slot, a, b, &kAlphaOne); }
-Tensor sub(const Tensor& a, const Scalar& b) { return call_with_number(sub_slot, a, b, &kAlphaOne); }
-Tensor mul(const Tensor& a, const Scalar& b) { return call_with_number(mul_slot, a, b); }
-Tensor div(const Tensor& a, const Scalar& b) { return call_with_number(div_slot, a, b); }
+Tensor add(const Tensor& a, const Scalar& b) { return with_number(add_slot, a, b, &kAlphaOne); }
+Tensor sub(const Tensor& a, const Scalar& b) { return with_number(sub_slot, a, b, &kAlphaOne); }
+Tensor mul(const Tensor& a, const Scalar& b) { return with_number(mul_slot, a, b); }
+Tensor div(const Tensor& a, const Scalar& b) { return with_number(div_slot, a, b); }
 Tensor neg(const Tensor& x) { return call(neg_slot, {&x}); }
 Tensor conj(const Tensor& x) { return x.is_complex() ? call(conj_slot, {&x}) : x; }
 Tensor complex(const Tensor& real, const Tensor& imag) { return call(complex_slot, {&real, &imag}); }
@@ -171,8 +205,12 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return call(where_slot, {&condition, &a, &b});
 }
 
-Tensor operator-(const Scalar& a, const Tensor& b) { return sub(wrap_number(a, b), b); }
-Tensor operator/(const Scalar& a, const Tensor& b) { return div(wrap_number(a, b), b); }
+Tensor operator-(const Scalar& a, const Tensor& b) {
+  return is_rounded(a, b) ? (a - b.to(kFloat32)).to(b.dtype()) : sub(wrap_number(a, b), b);
+}
+Tensor operator/(const Scalar& a, const Tensor& b) {
+  return is_rounded(a, b) ? (a / b.to(kFloat32)).to(b.dtype()) : div(wrap_number(a, b), b);
+}
 
 Tensor& neg_out(Tensor& out, const Tensor& x) { return write_out(neg_slot, out, {&x}); }
 Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
@@ -199,20 +237,14 @@ Tensor Tensor::div(const Scalar& other) const { return vellum::div(*this, other)
 Tensor Tensor::neg() const { return vellum::neg(*this); }
 Tensor Tensor::conj() const { return vellum::conj(*this); }
 
-Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) {
-  const AlphaAttrs attrs{alpha};
-  return write_self(add_slot, *this, {this, &other}, &attrs);
-}
-Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) {
-  const AlphaAttrs attrs{alpha};
-  return write_self(sub_slot, *this, {this, &other}, &attrs);
-}
+Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) { return add_scaled(add_slot, *this, other, alpha); }
+Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) { return add_scaled(sub_slot, *this, other, alpha); }
 Tensor& Tensor::neg_() { return write_self(neg_slot, *this); }
 Tensor& Tensor::mul_(const Tensor& other) { return write_self(mul_slot, *this, {this, &other}); }
 Tensor& Tensor::div_(const Tensor& other) { return write_self(div_slot, *this, {this, &other}); }
-Tensor& Tensor::add_(const Scalar& other) { return write_self(add_slot, *this, other, &kAlphaOne); }
-Tensor& Tensor::sub_(const Scalar& other) { return write_self(sub_slot, *this, other, &kAlphaOne); }
-Tensor& Tensor::mul_(const Scalar& other) { return write_self(mul_slot, *this, other); }
-Tensor& Tensor::div_(const Scalar& other) { return write_self(div_slot, *this, other); }
+Tensor& Tensor::add_(const Scalar& other) { return write_number(add_slot, *this, other, &kAlphaOne); }
+Tensor& Tensor::sub_(const Scalar& other) { return write_number(sub_slot, *this, other, &kAlphaOne); }
+Tensor& Tensor::mul_(const Scalar& other) { return write_number(mul_slot, *this, other); }
+Tensor& Tensor::div_(const Scalar& other) { return write_number(div_slot, *this, other); }
 
 }  // namespace vellum

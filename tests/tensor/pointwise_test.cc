@@ -275,5 +275,17 @@ TEST(Pointwise, RefusesWhatHasNoMeaning) {
   EXPECT_ERROR(DTypeError, polar(z, z), "polar");
 }
 
+// Values of PyTorch 1.13.1: the number is not rounded to the half dtype first.
+TEST(NumberBesideHalf, KeepsItsPrecision) {
+  const Tensor x = tensor({100.f, 3.f}).to(kBFloat16);
+  Tensor y = x.clone();
+  EXPECT_EQ(y.mul_(0.99).to_vector<float>(), std::vector<float>({99, 2.96875}));
+  EXPECT_EQ(x.mul(0.999).to_vector<float>(), std::vector<float>({100, 3}));
+  EXPECT_EQ(x.to(kFloat16).mul(0.999).to_vector<float>(), std::vector<float>({99.875, 2.99609375}));
+  EXPECT_EQ(add(x, x, 0.1).to_vector<float>(), std::vector<float>({110, 3.296875}));
+  EXPECT_EQ((1.001 / x.to(kFloat16)).dtype(), kFloat16);
+  EXPECT_EQ(y.dtype(), kBFloat16);
+}
+
 }  // namespace
 }  // namespace vellum

@@ -37,6 +37,7 @@ class IndexRows {
 
   int64_t count() const { return count_; }
   int64_t width() const { return width_; }
+  int64_t size() const { return size_; }  // of the indexed dimension
   const int64_t* row(int64_t r) const { return index_.as<const int64_t>() + r * width_; }
   // Where element j of a row with entry `at` lies: start(r) + at * step() + j * inner().
   int64_t step() const { return step_; }

@@ -18,6 +18,25 @@ namespace {
 
 // --- gather
 
+// One row of the index: to[j] = from[entries[j] * step + j * inner]. False where an entry is out of range.
+template <typename T>
+bool gather_row(T* to, const T* from, const int64_t* entries, const IndexRows& rows) {
+  const int64_t width = rows.width(), step = rows.step(), inner = rows.inner();
+  const uint64_t size = static_cast<uint64_t>(rows.size());
+  if (step == 1 && inner == 0) {  // along the last dimension
+    for (int64_t j = 0; j < width; ++j) {
+      if (static_cast<uint64_t>(entries[j]) >= size) return false;
+      to[j] = from[entries[j]];
+    }
+    return true;
+  }
+  for (int64_t j = 0; j < width; ++j) {
+    if (static_cast<uint64_t>(entries[j]) >= size) return false;
+    to[j] = from[entries[j] * step + j * inner];
+  }
+  return true;
+}
+
 template <typename T>
 Status gather_as(const KernelContext& context) {
   const TensorArg &x = context.inputs[0], &index = context.inputs[1];
@@ -26,14 +45,9 @@ Status gather_as(const KernelContext& context) {
   T* out = context.outputs[0].as<T>();
   std::atomic<bool> bad{false};
   parallel_for(0, rows.count(), grain_for(rows.width()), [&](int64_t first, int64_t last) {
-    for (int64_t r = first; r < last; ++r) {
-      const int64_t* entries = rows.row(r);
-      const int64_t start = rows.start(r);
-      for (int64_t j = 0; j < rows.width(); ++j) {
-        if (!rows.is_valid(entries[j])) return bad.store(true, std::memory_order_relaxed);
-        out[r * rows.width() + j] = from[start + entries[j] * rows.step() + j * rows.inner()];
-      }
-    }
+    for (int64_t r = first; r < last; ++r)
+      if (!gather_row(out + r * rows.width(), from + rows.start(r), rows.row(r), rows))
+        return bad.store(true, std::memory_order_relaxed);
   });
   return bad.load(std::memory_order_relaxed) ? kBadIndex : ok_status();
 }
@@ -78,27 +92,40 @@ Status run_gather_backward(const KernelContext& context) noexcept {
 
 // --- cat
 
+// One long run of each input, shared by byte.
+void cat_runs(const KernelContext& context, char* to) {
+  for (const TensorArg& t : context.inputs) {
+    const int64_t run = t.numel * static_cast<int64_t>(dtype_size(t.dtype));
+    const char* from = t.as<const char>();
+    parallel_for(0, run, 256 << 10, [=](int64_t first, int64_t last) {
+      std::memcpy(to + first, from + first, static_cast<size_t>(last - first));
+    });
+    to += run;
+  }
+}
+
 Status run_cat(const KernelContext& context) noexcept {
   const TensorArg& out = context.outputs[0];
-  const DimSplit whole(out.sizes, out.rank, context.attributes<DimAttrs>().dim);
-  const int64_t bytes = static_cast<int64_t>(dtype_size(out.dtype));
-  const int64_t out_run = whole.n * whole.inner * bytes;
-  int64_t at = 0;  // bytes into each run of the output
-  for (const TensorArg& t : context.inputs) {
-    if (t.numel == 0) continue;
-    const int64_t run = t.numel / whole.outer * bytes;
-    char* to = out.as<char>() + at;
-    const char* from = t.as<const char>();
-    // Split by byte, so that one long run is shared, too.
-    parallel_for(0, whole.outer * run, 256 << 10, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last;) {
-        const int64_t column = i % run, n = std::min(run - column, last - i);
-        std::memcpy(to + i / run * out_run + column, from + i, static_cast<size_t>(n));
-        i += n;
-      }
-    });
-    at += run;
+  if (out.numel == 0) return ok_status();
+  const int dim = context.attributes<DimAttrs>().dim;
+  const DimSplit whole(out.sizes, out.rank, dim);
+  if (whole.outer == 1) {
+    cat_runs(context, out.as<char>());
+    return ok_status();
   }
+  // Row by row, so that the output is written from front to back.
+  const int64_t unit = whole.inner * static_cast<int64_t>(dtype_size(out.dtype)), out_run = whole.n * unit;
+  parallel_for(0, whole.outer, std::max<int64_t>(1, (256 << 10) / out_run), [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      char* to = out.as<char>() + row * out_run;
+      for (const TensorArg& t : context.inputs) {
+        if (t.numel == 0) continue;
+        const int64_t run = t.sizes[dim] * unit;
+        std::memcpy(to, t.as<const char>() + row * run, static_cast<size_t>(run));
+        to += run;
+      }
+    }
+  });
   return ok_status();
 }
 
