@@ -1,6 +1,7 @@
 #ifndef VELLUM_TENSOR_INTERNAL_NORM_GRADIENT_H_
 #define VELLUM_TENSOR_INTERNAL_NORM_GRADIENT_H_
 
+#include <array>
 #include <vector>
 
 #include "vellum/tensor/op_def.h"

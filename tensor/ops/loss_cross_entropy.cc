@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "vellum/device/error.h"
 #include "vellum/tensor/internal/class_targets.h"

@@ -336,9 +336,9 @@ struct CrossEntropyOptions {
 // nll_loss(log_softmax(input, 1), target): how badly the scores `input` [C], [N, C] or [N, C, d1, ...] predict the
 // target. That is class indices, int64 [], [N] or [N, d1, ...], or class probabilities, floating, of the input's shape;
 // the mean over probabilities divides by the number of samples, whatever the weights (as in PyTorch). For class indices
-// of [C] and [N, C] without weight a backward pass keeps the input, the target and 8 bytes for each row; else also the
-// log-probabilities. Throws ShapeError, DTypeError, and InvalidArgumentError when a target is neither in [0, C) nor
-// ignore_index.
+// of [C] and [N, C] without weight a backward pass keeps the input, the target and 8 bytes for each row; else the
+// log-probabilities instead of the input. Throws ShapeError, DTypeError, and InvalidArgumentError when a target is
+// neither in [0, C) nor ignore_index.
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& options = {});
 
 // The losses below compare elements. Unlike PyTorch, which warns, they throw ShapeError rather than compare every pair

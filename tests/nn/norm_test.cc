@@ -67,6 +67,16 @@ TEST(LayerNorm, OfHalvesComputesInFloat) {
   }
 }
 
+TEST(LayerNorm, TakesHalvesBesideParametersInFloat) {
+  LayerNorm norm({4});
+  Tensor x = testing::pattern(kShape).to(kBFloat16).requires_grad_();
+  const Tensor y = norm(x);
+  EXPECT_EQ(y.dtype(), kBFloat16);
+  y.sum().backward();
+  EXPECT_EQ(x.grad().dtype(), kBFloat16);
+  EXPECT_EQ(norm.weight().grad().dtype(), kFloat32);
+}
+
 TEST(LayerNorm, KeepsTwoNumbersForEachRow) {
   const Tensor x = ones({8, 128}).requires_grad_();
   const int64_t before = memory_allocated();
@@ -180,6 +190,17 @@ TEST(BatchNorm, InEvaluationDoesNotKeepItsInputForTheInputsGradient) {
   EXPECT_LE(memory_allocated() - before, y.nbytes() + 512);  // the factor 2 has a block of its own
   y.sum().backward();
   expect_near(leaf.grad().select(0, 0), {2, 2, 2, 2}, 1e-4);
+}
+
+TEST(BatchNorm, InHalfPrecisionMovesItsStatisticsInHalf) {
+  BatchNorm1d norm(1, {.momentum = 0.5});
+  norm.to(kFloat16);
+  const Tensor y = norm(tensor({1.f, 3.f}).view({2, 1}).to(kFloat16));
+  EXPECT_EQ(y.dtype(), kFloat16);
+  EXPECT_EQ(norm.running_mean().dtype(), kFloat16);
+  EXPECT_THAT(values(norm.running_mean()), ElementsAre(1));
+  EXPECT_THAT(values(norm.running_var()), ElementsAre(1.5));
+  EXPECT_EQ(norm.num_batches_tracked().dtype(), kInt64);
 }
 
 TEST(BatchNorm, RunningStatisticsFollowWithoutAHistory) {

@@ -120,11 +120,13 @@ std::string coverage_table() {
   std::ostringstream out;
   out << "One letter for each compute dtype: bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64\n"
          "complex64 complex128. N native, C composite, h host fallback, s shape only, v view, . none.\n\n";
-  out << padded("operator", 22);
+  size_t width = 0;
+  for (OpSlot* slot : all_operators()) width = std::max(width, slot->def().name.size() + 2);
+  out << padded("operator", width);
   for (const Backend* backend : registered_backends()) out << padded(std::string(backend->name), kDTypeCount + 2);
   out << "what each gradient keeps\n";
   for (OpSlot* slot : all_operators()) {
-    out << padded(std::string(slot->def().name), 22);
+    out << padded(std::string(slot->def().name), width);
     for (const Backend* backend : registered_backends()) {
       std::string letters;
       for (int t = 0; t < kDTypeCount; ++t) letters += letter(provenance_of(*slot, *backend, static_cast<DType>(t)));
