@@ -67,7 +67,7 @@ DeviceType register_device(std::string_view name, const DeviceApi& api) {
   if (api.api_version != kDeviceApiVersion)
     throw_error<DeviceError>("device '", name, "' was built against DeviceApi version ", api.api_version,
                              ", this library has ", kDeviceApiVersion, "; rebuild the backend");
-  if (api.struct_size != sizeof(DeviceApi))
+  if (api.struct_size < offsetof(DeviceApi, why_no_devices) || api.struct_size > sizeof(DeviceApi))
     throw_error<DeviceError>("device '", name, "' has a DeviceApi of ", api.struct_size, " bytes, this library's has ",
                              sizeof(DeviceApi), "; rebuild the backend");
   Registry& r = registry();

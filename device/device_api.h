@@ -16,9 +16,10 @@ using EventHandle = uint64_t;
 
 enum class CopyKind : uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
 
-// The few functions that a device must offer, as a C-style table. Append-only; registration
-// refuses a table of another size or version. Every function is thread-safe, does not throw and returns a Status.
-// `device` is the index among the devices of this type. Entries marked optional may be null.
+// The few functions that a device must offer, as a C-style table. Append-only: `struct_size` tells how much of it the
+// backend knew, and entries beyond it are not read. Registration refuses a table that is shorter than the first version
+// of it, longer than this library knows, or of another version. Every function is thread-safe, does not throw and
+// returns a Status. `device` is the index among the devices of this type. Entries marked optional may be null.
 //
 // Asynchronous work is ordered by stream. A device that works at once (the CPU) has one stream and events that are
 // complete when recorded; it may leave the stream and event entries null.

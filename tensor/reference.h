@@ -34,7 +34,8 @@ struct RefCall {
   }
 };
 
-// Either a scalar function of the operands of one element, or a function of whole tensors.
+// Either a scalar function of the operands of one element, or a function of whole tensors, which gives the outputs and
+// may give the by-products behind them.
 struct Reference {
   std::complex<double> (*element)(const std::complex<double>* operands, const RefCall& call) = nullptr;
   std::vector<RefTensor> (*tensors)(const RefCall& call) = nullptr;

@@ -53,17 +53,19 @@ std::vector<RefTensor> cross_entropy_reference(const RefCall& call) {
   const RefTensor &x = call.inputs[0], &target = call.inputs[1];
   const int64_t rows = x.shape[0], classes = x.shape[1];
   RefTensor each = reference::zeros({rows}, x.dtype), total = reference::zeros({}, x.dtype);
+  RefTensor sums = reference::zeros({rows}, kFloat64);
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t t = static_cast<int64_t>(target.values[i].real());
-    if (t == a.ignore_index) continue;
     const double lse = log_sum_exp(x, i);
+    sums.values[i] = lse;
+    if (t == a.ignore_index) continue;
     for (int64_t c = 0; c < classes; ++c)
       each.values[i] += target_share(a, t, c, classes) * (lse - x.values[i * classes + c]);
     total.values[0] += each.values[i];
   }
-  if (a.reduction == Reduction::kNone) return {each};
+  if (a.reduction == Reduction::kNone) return {each, sums};
   if (a.reduction == Reduction::kMean) total.values[0] /= counted(target, a);
-  return {total};
+  return {total, sums};
 }
 
 // Of each row of [N, C], with a history.

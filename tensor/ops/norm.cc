@@ -53,7 +53,14 @@ std::vector<RefTensor> layer_norm_reference(const RefCall& call) {
     if (!weight.values.empty()) y.values[i] *= weight.values[p];
     if (!bias.values.empty()) y.values[i] += bias.values[p];
   }
-  return {y};
+  RefTensor means =
+      reference::zeros(layer_norm_layout(x.shape, a.rank).stat_shape, internal::statistics_dtype(call.compute));
+  RefTensor rstd = means;
+  for (size_t s = 0; s < mean.size(); ++s) {
+    means.values[s] = mean[s];
+    rstd.values[s] = 1 / std::sqrt(var[s] + a.eps);
+  }
+  return {y, means, rstd};
 }
 
 extern OpSlot layer_norm_backward_slot;

@@ -90,6 +90,11 @@ constexpr OpDef kConstantPad{
     .name = "constant_pad",
     .kind = OpKind::kComposite,
     .dtypes = dtype_rules::same,
+    .infer =
+        [](Inference& call) {
+          check_padding(call);
+          call.add_output(padded_shape(call.input(0).shape(), call.attributes<ConstantPadAttrs>()));
+        },
     .attrs = attrs_type<ConstantPadAttrs>,
     .vjp = [](Vjp& v) { v.grad() = inside(v.cotangent(), v.attributes<ConstantPadAttrs>().before, v.input_shape()); },
     .composite = constant_pad_composite,

@@ -47,6 +47,14 @@ RefTensor evaluate_elements(const OpDef& op, const RefCall& call, const std::vec
 
 std::vector<RefTensor> evaluate(const OpDef& op, const std::vector<RefTensor>& inputs, const void* attrs, DTypes types,
                                 RandomState random) {
+  std::vector<RefTensor> outputs = evaluate_all(op, inputs, attrs, types, random);
+  if (op.outputs != kVariadic && outputs.size() > static_cast<size_t>(op.outputs))
+    outputs.resize(static_cast<size_t>(op.outputs));
+  return outputs;
+}
+
+std::vector<RefTensor> evaluate_all(const OpDef& op, const std::vector<RefTensor>& inputs, const void* attrs,
+                                    DTypes types, RandomState random) {
   std::vector<RefTensor> prepared;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool kept = (op.overwrites && i == 0) || (i < 8 && !(op.cast_inputs >> i & 1));

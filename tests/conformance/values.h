@@ -45,6 +45,9 @@ std::optional<Operands> make_operands(const Sample& sample, DType dtype, Layout 
 // The operator's reference on these operands: casts and broadcasts them. Values are rounded to the outputs' dtypes.
 std::vector<RefTensor> evaluate(const OpDef& op, const std::vector<RefTensor>& inputs, const void* attrs, DTypes types,
                                 RandomState random = {});
+// The same with the by-products behind the outputs, where the reference gives them.
+std::vector<RefTensor> evaluate_all(const OpDef& op, const std::vector<RefTensor>& inputs, const void* attrs,
+                                    DTypes types, RandomState random);
 
 struct Tolerance {
   double relative, absolute;
