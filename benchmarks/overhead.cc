@@ -1,5 +1,5 @@
 // What an operator costs beyond its arithmetic: operands of one element, tiny networks, and memory at its steady state.
-// compare_overhead.py sets it beside LibTorch, row by row. Run it on one thread (OMP_NUM_THREADS=1), pinned.
+// vs_libtorch has the same rows beside LibTorch. Run it on one thread (OMP_NUM_THREADS=1), pinned.
 
 #include <benchmark/benchmark.h>
 

@@ -20,21 +20,9 @@ using internal::write_self;
 
 const AlphaAttrs kAlphaOne;
 
-bool is_one(const Scalar& alpha) { return alpha.value() == 1.0; }
-
-Tensor scaled(const Tensor& g, const Scalar& alpha) {
-  if (is_one(alpha)) return g;
-  return alpha.kind() == Scalar::Kind::kComplex ? mul(g, Scalar(std::conj(alpha.value()))) : mul(g, alpha);
-}
-
 DTypes alpha_dtypes(const OpCall& call) {
   const DTypes types = dtype_rules::promote(call);
-  const Scalar& alpha = call.attributes<AlphaAttrs>().alpha;
-  const bool falls = (alpha.kind() == Scalar::Kind::kComplex && !is_complex(types.compute)) ||
-                     (alpha.kind() == Scalar::Kind::kReal && is_integral(types.compute));
-  if (falls)
-    throw_error<DTypeError>(call.op.name, ": alpha ", alpha, " does not fit operands of ", types.compute,
-                            "; give one of their category, or convert an operand");
+  internal::check_factor(call, "alpha", call.attributes<AlphaAttrs>().alpha, types.compute);
   return types;
 }
 
@@ -45,7 +33,8 @@ constexpr OpDef kAdd{.name = "add",
                      .vjp =
                          [](Vjp& v) {
                            if (v.needs(0)) v.grad(0) = v.cotangent();
-                           if (v.needs(1)) v.grad(1) = scaled(v.cotangent(), v.attributes<AlphaAttrs>().alpha);
+                           if (v.needs(1))
+                             v.grad(1) = internal::times_conjugate(v.cotangent(), v.attributes<AlphaAttrs>().alpha);
                          },
                      .reference = {.element = [](const Complex* x, const RefCall& call) -> Complex {
                        const Complex sum = x[0] + call.attributes<AlphaAttrs>().alpha.value() * x[1];
@@ -61,7 +50,9 @@ constexpr OpDef kSub{.name = "sub",
                      .vjp =
                          [](Vjp& v) {
                            if (v.needs(0)) v.grad(0) = v.cotangent();
-                           if (v.needs(1)) v.grad(1) = neg(scaled(v.cotangent(), v.attributes<AlphaAttrs>().alpha));
+                           if (v.needs(1))
+                             v.grad(1) =
+                                 neg(internal::times_conjugate(v.cotangent(), v.attributes<AlphaAttrs>().alpha));
                          },
                      .reference = {.element = [](const Complex* x, const RefCall& call) -> Complex {
                        return x[0] - call.attributes<AlphaAttrs>().alpha.value() * x[1];

@@ -146,8 +146,10 @@ TEST(Out, IsLeftAloneWhenTheCallThrows) {
 
 TEST(Alpha, MustBeOfTheOperandsCategory) {
   Tensor n = arange(3), x = ones({3});
-  EXPECT_THAT(message<DTypeError>([&] { add(n, n, 0.5); }), HasSubstr("add: alpha 0.5 does not fit operands of int64"));
-  EXPECT_THAT(message<DTypeError>([&] { x.sub_(x, complex64(0, 1)); }), HasSubstr("sub: alpha (0,1) does not fit"));
+  EXPECT_THAT(message<DTypeError>([&] { add(n, n, 0.5); }),
+              HasSubstr("add: alpha is real, but the operands are int64"));
+  EXPECT_THAT(message<DTypeError>([&] { x.sub_(x, complex64(0, 1)); }),
+              HasSubstr("sub: alpha is complex, but the operands are float32"));
   EXPECT_THROW(add_out(n, n, n, 0.5), DTypeError);
   EXPECT_EQ(n.to_vector<int>(), std::vector<int>({0, 1, 2}));
   EXPECT_EQ(add(n, n, 2).to_vector<int>(), std::vector<int>({0, 3, 6}));

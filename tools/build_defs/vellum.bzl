@@ -67,8 +67,6 @@ def vellum_cc_library(
         copts = _copts(copts, openmp, optimize),
         include_prefix = "vellum",
         linkopts = _linkopts(linkopts, openmp),
-        # No shared library of its own, for which everything would be compiled a second time, as PIC.
-        linkstatic = True,
         strip_include_prefix = "/",
         **kwargs
     )
