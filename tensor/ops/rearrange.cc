@@ -253,15 +253,6 @@ Tensor Tensor::roll(const Dims& shifts, const Dims& dims) const {
   return result.is_same(*this) ? clone() : result;
 }
 
-std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const {
-  if (chunks < 1) throw_error<InvalidArgumentError>("chunk: the number of chunks must be 1 or more, it is ", chunks);
-  if (this->dim() == 0) throw_error<ShapeError>("chunk: a tensor of rank 0 cannot be split");
-  const int d = wrap_dim("chunk", dim, this->dim());
-  const int64_t each = (size(d) + chunks - 1) / chunks;
-  if (each == 0) return split(std::vector<int64_t>(static_cast<size_t>(chunks), 0), d);
-  return split(each, d);
-}
-
 Tensor one_hot(const Tensor& index, int64_t num_classes) {
   if (index.dtype() != kInt64) throw_error<DTypeError>("one_hot: the index must be int64, it is ", index.dtype());
   if (num_classes < 0) {
