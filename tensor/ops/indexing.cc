@@ -1,5 +1,6 @@
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/reference_helpers.h"
 #include "vellum/tensor/view_geometry.h"
@@ -195,17 +196,32 @@ OpSlot as_strided_backward_slot{kAsStridedBackward, "indexing"};
 
 }  // namespace
 
-Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
+namespace {
+
+// The operands and the dimension of a call of cat, checked as far as its rank goes.
+DimAttrs check_cat(std::span<const Tensor> tensors, int64_t dim, std::vector<const Tensor*>* inputs) {
   if (tensors.empty()) throw_error<InvalidArgumentError>("cat: the list of tensors is empty; give at least one");
-  std::vector<const Tensor*> inputs;
   int rank = 1;
   for (const Tensor& t : tensors) {
     if (t.dim() == 0) throw_error<ShapeError>("cat: a tensor of rank 0 cannot be concatenated; use stack()");
     if (!is_skipped(t.shape())) rank = t.dim();
-    inputs.push_back(&t);
+    inputs->push_back(&t);
   }
-  const DimAttrs attrs{wrap_dim("cat", dim, rank), false};
+  return {wrap_dim("cat", dim, rank), false};
+}
+
+}  // namespace
+
+Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
+  std::vector<const Tensor*> inputs;
+  const DimAttrs attrs = check_cat(tensors, dim, &inputs);
   return call(cat_slot, inputs, &attrs);
+}
+Tensor& cat_out(Tensor& out, std::span<const Tensor> tensors, int64_t dim) {
+  std::vector<const Tensor*> inputs;
+  const DimAttrs attrs = check_cat(tensors, dim, &inputs);
+  call_out(cat_slot, out, inputs, &attrs);
+  return out;
 }
 Tensor cat(std::initializer_list<Tensor> tensors, int64_t dim) {
   return cat(std::span<const Tensor>(tensors.begin(), tensors.size()), dim);
@@ -231,6 +247,11 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   if (x.dim() == 1 && index.dim() == 0) return gather(x, dim, index.reshape({1})).reshape({});
   const DimAttrs attrs{wrap_dim("gather", dim, x.dim()), false};
   return call(gather_slot, {&x, &index}, &attrs);
+}
+
+Tensor& gather_out(Tensor& out, const Tensor& x, int64_t dim, const Tensor& index) {
+  const DimAttrs attrs{wrap_dim("gather", dim, x.dim()), false};
+  return internal::write_out(gather_slot, out, {&x, &index}, &attrs);
 }
 
 Tensor gather_backward(const Tensor& grad, const Tensor& index, int64_t dim, const Dims& shape) {

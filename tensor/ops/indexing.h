@@ -56,6 +56,18 @@ Tensor triu(const Tensor& x, int64_t diagonal = 0);
 Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, PadMode mode = PadMode::kConstant,
            const Scalar& value = 0);
 
+// --- Forms that write into `out`, of the result's shape or without elements; see ops.h.
+Tensor& cat_out(Tensor& out, std::span<const Tensor> tensors, int64_t dim = 0);
+Tensor& index_select_out(Tensor& out, const Tensor& x, int64_t dim, const Tensor& index);
+Tensor& gather_out(Tensor& out, const Tensor& x, int64_t dim, const Tensor& index);
+Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor& scatter_add_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor& index_add_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                      const Scalar& alpha = 1);
+Tensor& index_copy_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor& tril_out(Tensor& out, const Tensor& x, int64_t diagonal = 0);
+Tensor& triu_out(Tensor& out, const Tensor& x, int64_t diagonal = 0);
+
 }  // namespace vellum
 
 #endif  // VELLUM_TENSOR_OPS_INDEXING_H_

@@ -187,6 +187,13 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   return matmul(a, b);
 }
 
+Tensor& bmm_out(Tensor& out, const Tensor& a, const Tensor& b) {
+  check_ranks("bmm", a, 3, b, 3);
+  const Tensor* inputs[] = {&a, &b};
+  call_out(matmul_slot, out, inputs);
+  return out;
+}
+
 Tensor mv(const Tensor& a, const Tensor& x) {
   check_ranks("mv", a, 2, x, 1);
   return matmul(a, x);

@@ -12,11 +12,12 @@ namespace vellum {
 
 Tensor matmul(const Tensor& a, const Tensor& b);                    // PyTorch's rules for rank 1 and for batches
 Tensor& matmul_out(Tensor& out, const Tensor& a, const Tensor& b);  // matrices
-Tensor mm(const Tensor& a, const Tensor& b);                        // [M, K] x [K, N]
-Tensor bmm(const Tensor& a, const Tensor& b);                       // [B, M, K] x [B, K, N]
-Tensor mv(const Tensor& a, const Tensor& x);                        // [M, K] x [K]
-Tensor dot(const Tensor& a, const Tensor& b);                       // [K] x [K], not conjugated: a scalar
-Tensor outer(const Tensor& a, const Tensor& b);                     // [M], [N]: [M, N]
+Tensor& bmm_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor mm(const Tensor& a, const Tensor& b);     // [M, K] x [K, N]
+Tensor bmm(const Tensor& a, const Tensor& b);    // [B, M, K] x [B, K, N]
+Tensor mv(const Tensor& a, const Tensor& x);     // [M, K] x [K]
+Tensor dot(const Tensor& a, const Tensor& b);    // [K] x [K], not conjugated: a scalar
+Tensor outer(const Tensor& a, const Tensor& b);  // [M], [N]: [M, N]
 // beta * input + alpha * (a x b); the input broadcasts to the product and is not read where beta is 0.
 Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
 Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);

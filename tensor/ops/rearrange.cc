@@ -4,6 +4,7 @@
 
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/reference_helpers.h"
 
@@ -175,17 +176,21 @@ Tensor triu(const Tensor& x, int64_t diagonal) {
   const TriangleAttrs attrs{diagonal};
   return call(triu_slot, {&x}, &attrs);
 }
+Tensor& tril_out(Tensor& out, const Tensor& x, int64_t diagonal) {
+  const TriangleAttrs attrs{diagonal};
+  return internal::write_out(tril_slot, out, {&x}, &attrs);
+}
+Tensor& triu_out(Tensor& out, const Tensor& x, int64_t diagonal) {
+  const TriangleAttrs attrs{diagonal};
+  return internal::write_out(triu_slot, out, {&x}, &attrs);
+}
 Tensor& Tensor::tril_(int64_t diagonal) {
   const TriangleAttrs attrs{diagonal};
-  const Tensor* inputs[] = {this};
-  call_in_place(tril_slot, *this, inputs, &attrs);
-  return *this;
+  return internal::write_self(tril_slot, *this, &attrs);
 }
 Tensor& Tensor::triu_(int64_t diagonal) {
   const TriangleAttrs attrs{diagonal};
-  const Tensor* inputs[] = {this};
-  call_in_place(triu_slot, *this, inputs, &attrs);
-  return *this;
+  return internal::write_self(triu_slot, *this, &attrs);
 }
 
 Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, PadMode mode, const Scalar& value) {

@@ -1,5 +1,6 @@
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/reference_helpers.h"
 
@@ -352,6 +353,30 @@ Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scala
 }
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   return written(scatter_add_slot, self, index, within(source, index), along("scatter_add", self, dim));
+}
+
+Tensor& index_select_out(Tensor& out, const Tensor& x, int64_t dim, const Tensor& index) {
+  const IndexSelectAttrs attrs{wrap_dim("index_select", dim, x.dim())};
+  return internal::write_out(index_select_slot, out, {&x, &index}, &attrs);
+}
+Tensor& index_add_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                      const Scalar& alpha) {
+  const IndexWriteAttrs attrs = index_write("index_add", self, dim, alpha);
+  return internal::write_out(index_add_slot, out, {&self, &index, &source}, &attrs);
+}
+Tensor& index_copy_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const IndexWriteAttrs attrs = index_write("index_copy", self, dim);
+  return internal::write_out(index_copy_slot, out, {&self, &index, &source}, &attrs);
+}
+Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const DimAttrs attrs = along("scatter", self, dim);
+  const Tensor read = within(source, index);
+  return internal::write_out(scatter_slot, out, {&self, &index, &read}, &attrs);
+}
+Tensor& scatter_add_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const DimAttrs attrs = along("scatter_add", self, dim);
+  const Tensor read = within(source, index);
+  return internal::write_out(scatter_add_slot, out, {&self, &index, &read}, &attrs);
 }
 
 Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {

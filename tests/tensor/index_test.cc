@@ -123,6 +123,33 @@ TEST_F(Index, RearrangesElements) {
   EXPECT_THROW(pad(list({1}), {2, 0}, PadMode::kReflect), ShapeError);
 }
 
+TEST_F(Index, WritesIntoOut) {
+  const Tensor at = list({2, 0}), rows = list({0, 1, 2, 0}).view({1, 4}), source = full({1, 4}, 50);
+  const std::vector<Tensor> both{m, m};
+  const auto written = [](auto write) {
+    Tensor out = zeros({0}, kInt64);
+    write(out);
+    return out;
+  };
+  const std::pair<Tensor, Tensor> pairs[] = {
+      {written([&](Tensor& out) { cat_out(out, both, 1); }), cat(both, 1)},
+      {written([&](Tensor& out) { index_select_out(out, m, 0, at); }), index_select(m, 0, at)},
+      {written([&](Tensor& out) { gather_out(out, m, 0, rows); }), gather(m, 0, rows)},
+      {written([&](Tensor& out) { scatter_out(out, m, 0, rows, source); }), scatter(m, 0, rows, source)},
+      {written([&](Tensor& out) { scatter_add_out(out, m, 0, rows, source); }), scatter_add(m, 0, rows, source)},
+      {written([&](Tensor& out) { index_add_out(out, m, 0, list({1}), source); }), index_add(m, 0, list({1}), source)},
+      {written([&](Tensor& out) { index_copy_out(out, m, 0, list({1}), source); }),
+       index_copy(m, 0, list({1}), source)},
+      {written([&](Tensor& out) { tril_out(out, m); }), tril(m)},
+      {written([&](Tensor& out) { triu_out(out, m, 1); }), triu(m, 1)},
+      {written([&](Tensor& out) { bmm_out(out, cube, cube.transpose(1, 2)); }), bmm(cube, cube.transpose(1, 2))}};
+  for (const auto& [out, expected] : pairs) {
+    EXPECT_EQ(out.shape(), expected.shape());
+    EXPECT_EQ(values(out), values(expected));
+  }
+  EXPECT_EQ(values(pairs[4].second), Values({50, 1, 2, 53, 4, 55, 6, 7, 8, 9, 60, 11}));
+}
+
 TEST_F(Index, ContractsByLabels) {
   const Tensor v = list({1, 2, 3});
   const Tensor square = arange(9).view({3, 3});
