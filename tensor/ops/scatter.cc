@@ -74,8 +74,9 @@ OpSlot index_select_slot{kIndexSelect, "indexing"};
 void infer_index_select_backward(Inference& call) {
   const auto& a = call.attributes<IndexSelectBackwardAttrs>();
   check_slice_index(call, 1);
-  if (a.dim >= std::max(a.shape.size(), 1))
-    throw_error<IndexError>("index_select_backward: dimension ", a.dim, " is out of range for shape ", a.shape);
+  if (a.dim >= std::max(a.shape.size(), 1) || (a.shape.empty() && call.input(1).numel() != 1))
+    throw_error<ShapeError>("index_select_backward: dimension ", a.dim, " and index ", call.input(1).shape(),
+                            " do not fit shape ", a.shape);
   shape_rules::check_cotangent(call, with_slices(a.shape, a.dim, call.input(1).numel()));
   call.add_output(a.shape);
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the includes of the whole tree: they carry the prefix "vellum/" and go down the floors only."""
+"""Checks the sources of the whole tree: includes carry the prefix "vellum/" and go down the floors only, and a constant
+of one source cannot be merged with that of another."""
 
 import os
 import re
@@ -21,6 +22,8 @@ BELOW = {
 }
 SOURCE = re.compile(r'\.(h|cc|cu|cuh|inc)$')
 INCLUDE = re.compile(r'^\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s*([<"])([^">]+)[">]', re.MULTILINE)
+# In a source, where the linker would take one of two constants of this name in one namespace for both.
+INLINE_CONSTANT = re.compile(r'^inline constexpr .*', re.MULTILINE)
 # A workspace of its own, with an "nn/module.h" of its own.
 CONSUMER = os.path.join('tests', 'consumer')
 
@@ -64,6 +67,10 @@ def violations(root):
       if why:
         line = text.count('\n', 0, match.start(2)) + 1
         found.append('%s:%d: %s: %s' % (source, line, match.group(2), why))
+    if source.endswith('.cc'):
+      for match in INLINE_CONSTANT.finditer(text):
+        line = text.count('\n', 0, match.start()) + 1
+        found.append('%s:%d: %s: leave out "inline" in a source' % (source, line, match.group(0)))
   return found
 
 
@@ -110,6 +117,11 @@ class IncludeTest(unittest.TestCase):
         ('nn/a.cc', '#include "vellum/vellum.h"'),
     ):
       self.assertEqual(len(self.check(source, line)), 1, (source, line))
+
+  def test_rejects_an_inline_constant_of_a_source(self):
+    self.assertEqual(len(self.check('tensor/a.cc', 'inline constexpr int kGrain = 1;')), 1)
+    self.assertEqual(len(self.check('tensor/a.cc', 'constexpr int kGrain = 1;')), 0)
+    self.assertEqual(len(self.check('tensor/a.h', 'inline constexpr int kGrain = 1;')), 0)
 
   def test_the_tree(self):
     # An empty walk would pass in silence.

@@ -17,7 +17,7 @@ std::string coverage_table();  // for people
 // table of operators with their dtypes, gradient and what it keeps. Without the operators of backends or tests.
 std::string operators_page();
 inline constexpr const char* kHandWritten = "<!-- What follows is written by hand. -->\n";
-std::string coverage_csv();    // operator,family,device,dtype,provenance,differentiable,saves
+std::string coverage_csv();  // operator,family,device,dtype,provenance,differentiable,saves
 
 }  // namespace vellum::tools
 

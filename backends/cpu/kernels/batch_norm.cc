@@ -23,8 +23,8 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
-inline constexpr int64_t kColumns = 128;  // that are worked on side by side
-inline constexpr int64_t kGrain = 16384;  // elements that are not worth a second thread
+constexpr int64_t kColumns = 128;  // that are worked on side by side
+constexpr int64_t kGrain = 16384;  // elements that are not worth a second thread
 
 // Calls channel(c) for each channel, or columns(first, count) for blocks of them, on several threads.
 template <typename Channel, typename Columns>

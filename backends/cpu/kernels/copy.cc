@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 
 // Half types convert by way of float.
 template <typename T>
-inline constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 template <typename T>
 using Work = std::conditional_t<kIsHalf<T>, float, T>;
 
@@ -52,7 +52,7 @@ constexpr ElementLoop conversion() {
 
 // From one type to each of the twelve, in the order of DType.
 template <typename From>
-inline constexpr ElementLoop kConversions[kDTypeCount] = {
+constexpr ElementLoop kConversions[kDTypeCount] = {
     conversion<From, bool>(),    conversion<From, uint8_t>(),   conversion<From, int8_t>(),
     conversion<From, int16_t>(), conversion<From, int32_t>(),   conversion<From, int64_t>(),
     conversion<From, float16>(), conversion<From, bfloat16>(),  conversion<From, float>(),

@@ -22,7 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
-inline constexpr int64_t kGrain = 8192;  // elements that are not worth a second thread
+constexpr int64_t kGrain = 8192;  // elements that are not worth a second thread
 
 struct RowLoss {
   double loss, log_sum_exp;

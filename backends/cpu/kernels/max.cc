@@ -17,9 +17,9 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
-inline constexpr int64_t kColumns = 256;  // that are searched side by side
-inline constexpr int64_t kRun = 256;      // elements of which the best is known before its place is looked for
-inline constexpr int64_t kGrain = 16384;  // elements that are not worth a second thread
+constexpr int64_t kColumns = 256;  // that are searched side by side
+constexpr int64_t kRun = 256;      // elements of which the best is known before its place is looked for
+constexpr int64_t kGrain = 16384;  // elements that are not worth a second thread
 
 template <typename T>
 using Ordered = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float,

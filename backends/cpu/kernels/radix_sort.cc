@@ -7,9 +7,9 @@ namespace {
 
 // Three passes of 2048 piles, whose counts fit the first cache, or eight of 256.
 template <typename Item>
-inline constexpr int kDigitBits = Item::kKeyBits == 32 ? 11 : 8;
+constexpr int kDigitBits = Item::kKeyBits == 32 ? 11 : 8;
 template <typename Item>
-inline constexpr int kDigits = 1 << kDigitBits<Item>;
+constexpr int kDigits = 1 << kDigitBits<Item>;
 template <typename Item>
 using Count = std::conditional_t<Item::kKeyBits == 32, uint32_t, uint64_t>;
 

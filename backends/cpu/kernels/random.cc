@@ -21,14 +21,14 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
-inline constexpr int64_t kGrainBlocks = 16;  // blocks of draws that are not worth a second thread
+constexpr int64_t kGrainBlocks = 16;  // blocks of draws that are not worth a second thread
 
 template <typename T>
 using RealOf = std::conditional_t<sizeof(T) == 2, float, T>;
 
 // Elements that a block of draws gives.
 template <typename R>
-inline constexpr int64_t kElements = sizeof(R) == 8 ? kDraws / 2 : kDraws;
+constexpr int64_t kElements = sizeof(R) == 8 ? kDraws / 2 : kDraws;
 
 // The uniforms of one block.
 HWY_INLINE void block_uniforms(const uint32_t* draws, float* u) {

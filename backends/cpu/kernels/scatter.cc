@@ -45,6 +45,7 @@ Status index_select_as(const KernelContext& context) {
   const TensorArg &x = context.inputs[0], &index = context.inputs[1], &out = context.outputs[0];
   const DimSplit from(x.sizes, x.rank, context.attributes<IndexSelectAttrs>().dim);
   if (!all_within(index, from.n)) return kBadIndex;
+  if (out.numel == 0) return ok_status();
   const int64_t* at = index.as<const int64_t>();
   const int64_t picks = index.numel, inner = from.inner;
   const T* source = x.as<const T>();
@@ -95,7 +96,8 @@ Status run_index_select_backward(const KernelContext& context) noexcept {
   const TensorArg &g = context.inputs[0], &index = context.inputs[1], &out = context.outputs[0];
   const DimSplit to(a.shape.data(), a.shape.size(), a.dim);
   if (!all_within(index, to.n)) return kBadIndex;
-  if (out.numel > 0) std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
+  if (out.numel == 0) return ok_status();
+  std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
   for_each_slice(to, index, [&](int64_t into, int64_t from, int64_t n, int64_t entry) {
     if (entry != a.without_gradient) add_slice(out.as<T>() + into, g.as<const T>() + from, n);
   });
@@ -118,6 +120,7 @@ Status run_index_add(const KernelContext& context) noexcept {
   const TensorArg &index = context.inputs[1], &source = context.inputs[2], &out = context.outputs[0];
   const DimSplit to(out.sizes, out.rank, a.dim);
   if (!all_within(index, to.n)) return kBadIndex;
+  if (out.numel == 0) return ok_status();
   start_from_self(context);
   const T alpha = a.alpha.to<T>();
   const bool plain = a.alpha.value() == 1.0;
@@ -135,6 +138,7 @@ Status index_copy_as(const KernelContext& context) {
   const TensorArg &index = context.inputs[1], &source = context.inputs[2], &out = context.outputs[0];
   const DimSplit to(out.sizes, out.rank, context.attributes<IndexWriteAttrs>().dim);
   if (!all_within(index, to.n)) return kBadIndex;
+  if (out.numel == 0) return ok_status();
   start_from_self(context);
   for_each_slice(to, index, [&](int64_t into, int64_t from, int64_t n, int64_t) {
     std::memcpy(out.as<T>() + into, source.as<const T>() + from, static_cast<size_t>(n) * sizeof(T));

@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 
 // Whether exponentials can be kept where the result goes, rather than be taken twice.
 template <typename T>
-inline constexpr bool kKeeps = sizeof(T) > 2;
+constexpr bool kKeeps = sizeof(T) > 2;
 
 // to[i] = exp(x[i] - shift), for x <= shift; returns the sum.
 template <typename R>
