@@ -1,5 +1,6 @@
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/reference_helpers.h"
 
@@ -146,9 +147,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 Tensor& matmul_out(Tensor& out, const Tensor& a, const Tensor& b) {
   if (a.dim() != 2 || b.dim() != 2)
     throw_error<ShapeError>("matmul: the form with out takes matrices: ", a.shape(), " x ", b.shape());
-  const Tensor* inputs[] = {&a, &b};
-  call_out(matmul_slot, out, inputs);
-  return out;
+  return internal::write_out(matmul_slot, out, {&a, &b});
 }
 
 namespace {
@@ -189,9 +188,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
 
 Tensor& bmm_out(Tensor& out, const Tensor& a, const Tensor& b) {
   check_ranks("bmm", a, 3, b, 3);
-  const Tensor* inputs[] = {&a, &b};
-  call_out(matmul_slot, out, inputs);
-  return out;
+  return internal::write_out(matmul_slot, out, {&a, &b});
 }
 
 Tensor mv(const Tensor& a, const Tensor& x) {

@@ -186,7 +186,7 @@ constexpr OpDef kIndexAdd{.name = "index_add",
                                 if (v.needs(0)) v.grad(0) = v.cotangent();
                                 if (!v.needs(2)) return;
                                 const Tensor g = index_select(v.cotangent(), a.dim, v.input(1));
-                                v.grad(2) = a.alpha.value() == 1.0 ? g : mul(g, Scalar(std::conj(a.alpha.value())));
+                                v.grad(2) = internal::times_conjugate(g, a.alpha);
                               },
                           .may_update_self = true,
                           .reference = {.tensors = index_write_reference<true>}};
@@ -305,9 +305,7 @@ Tensor written(OpSlot& slot, const Tensor& self, const Tensor& index, const Tens
 
 template <typename Attrs>
 Tensor& write(OpSlot& slot, Tensor& self, const Tensor& index, const Tensor& source, const Attrs& attrs) {
-  const Tensor* inputs[] = {&self, &index, &source};
-  call_in_place(slot, self, inputs, &attrs);
-  return self;
+  return internal::write_self(slot, self, {&self, &index, &source}, &attrs);
 }
 
 IndexWriteAttrs index_write(const char* op, const Tensor& self, int64_t dim, const Scalar& alpha = 1) {
