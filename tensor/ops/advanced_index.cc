@@ -168,6 +168,7 @@ Picked pick(const Tensor& x, std::span<const TensorIndex> indices) {
 // `batch`, which stands in their place in the result.
 struct Merged {
   Tensor view;
+  Tensor arranged;  // `view` before the merging: a view of what is indexed, its indexed dimensions side by side
   int dim = 0;
   Tensor positions;  // int64 [P]
   Dims batch;
@@ -191,7 +192,7 @@ Tensor flatten_indices(const std::vector<Tensor>& indices, const Dims& sizes, co
 
 // The batch stands where the indexed dimensions stood if they lie together, else in front, as in NumPy.
 Merged merge(const Picked& picked) {
-  Merged merged{picked.view, 0, {}, {}};
+  Merged merged{picked.view, {}, 0, {}, {}};
   std::vector<Tensor> indices;
   Dims dims, sizes;
   for (int d = 0; d < picked.view.dim(); ++d) {
@@ -211,6 +212,7 @@ Merged merge(const Picked& picked) {
     merged.view = picked.view.permute(order);
     merged.dim = 0;
   }
+  merged.arranged = merged.view;
   if (dims.size() > 1) {
     Dims shape = merged.view.shape();
     shape[merged.dim] = numel_of(sizes);
@@ -255,19 +257,9 @@ void index_put(Tensor self, std::span<const TensorIndex> indices, const Tensor& 
     return;
   }
   // The merged dimensions do not lie together: write into the copy that merging made, and copy it back.
-  Tensor copy = merged.view;
-  put(copy, merged, source, accumulate);
-  Dims dims, others;
-  for (int d = 0; d < view.dim(); ++d) (picked.indices[static_cast<size_t>(d)] ? dims : others).push_back(d);
-  const bool in_front = dims.back() - dims[0] + 1 != dims.size();
-  if (!in_front) {
-    view.copy_(copy.reshape(view.shape()));
-    return;
-  }
-  Dims order = dims;
-  for (const int64_t d : others) order.push_back(d);
-  Tensor permuted = view.permute(order);
-  permuted.copy_(copy.reshape(permuted.shape()));
+  put(merged.view, merged, source, accumulate);
+  Tensor arranged = merged.arranged;
+  arranged.copy_(merged.view.reshape(arranged.shape()));
 }
 
 std::span<const TensorIndex> as_span(std::initializer_list<TensorIndex> list) { return {list.begin(), list.size()}; }
