@@ -39,6 +39,61 @@ struct MemoryStats {
   int64_t largest_free = 0;  // largest cached block, bytes
 };
 
+// What a snapshot tells of the pieces of a segment, in the order of their addresses.
+struct BlockInfo {
+  enum class State : uint8_t {
+    kActive,   // handed out
+    kPending,  // freed, but work on another stream may still use it; counts as active
+    kCached,   // free
+  };
+  const void* data = nullptr;
+  size_t bytes = 0;      // what it occupies
+  size_t requested = 0;  // 0 unless active
+  State state = State::kActive;
+};
+struct SegmentInfo {
+  const void* data = nullptr;
+  size_t bytes = 0;  // held from upstream
+  Stream stream;
+};
+class SegmentVisitor {
+ public:
+  virtual void segment(const SegmentInfo& segment) = 0;
+  virtual void block(const BlockInfo& block) = 0;  // of the segment told last
+
+ protected:
+  ~SegmentVisitor() = default;
+};
+
+// Address space that is backed by memory page by page: what a segment that grows needs. `data` and `bytes` of map and
+// unmap are multiples of the granularity within one reservation. Functions as in DeviceApi; thread-safe.
+class PageSource {
+ public:
+  virtual size_t granularity() const noexcept = 0;  // bytes
+  virtual Status reserve(size_t bytes, void** out) noexcept = 0;
+  virtual Status map(void* data, size_t bytes) noexcept = 0;
+  virtual Status unmap(void* data, size_t bytes) noexcept = 0;
+  virtual Status release(void* data, size_t bytes) noexcept = 0;
+
+ protected:
+  ~PageSource() = default;
+};
+
+// Points in streams, for memory that is used asynchronously. Functions as in DeviceApi; thread-safe.
+class EventSource {
+ public:
+  virtual Status create(EventHandle* out) noexcept = 0;
+  virtual Status destroy(EventHandle event) noexcept = 0;
+  virtual Status record(EventHandle event, const Stream& stream) noexcept = 0;
+  virtual Status query(EventHandle event) noexcept = 0;  // kNotReady while pending
+  virtual Status synchronize(EventHandle event) noexcept = 0;
+  // Later work on `stream` waits; the host does not.
+  virtual Status wait(const Stream& stream, EventHandle event) noexcept = 0;
+
+ protected:
+  ~EventSource() = default;
+};
+
 // A strategy for one device's memory. A strategy takes an upstream Allocator and knows no device; adaptors wrap any
 // strategy. All functions are thread-safe. Blocks may be freed on any thread.
 //
@@ -67,6 +122,18 @@ class Allocator {
   // A number that grows by what a block occupies (see `active`) with each block that this thread gets; its differences
   // tell what a piece of a program allocated. Strategies that do not count by thread count all threads.
   virtual int64_t allocated_on_this_thread() noexcept { return stats().active.allocated; }
+
+  // What a live block of this allocator counts for in `active`.
+  virtual size_t active_bytes(const Block& block) const noexcept { return block.bytes; }
+
+  // Tells every segment and its blocks, as of one moment. The visitor must not call this allocator. Does nothing where
+  // a strategy keeps no list.
+  virtual void visit_segments(SegmentVisitor&) const {}
+
+  // What the memory offers beyond blocks, for the strategies above it; adaptors pass on their upstream's. Null: whole
+  // segments only; the device works at once, so that no use outlives the call that enqueued it.
+  virtual PageSource* pages() noexcept { return nullptr; }
+  virtual EventSource* events() noexcept { return nullptr; }
 
   static constexpr int64_t kPeakSlack = 64 << 10;  // bytes
 };
