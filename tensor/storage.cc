@@ -7,8 +7,9 @@
 
 namespace vellum {
 
-Storage* Storage::allocate(int64_t bytes, Device device) {
-  Allocator& source = allocator(device);
+Storage* Storage::allocate(int64_t bytes, Device device) { return allocate(bytes, device, allocator(device)); }
+
+Storage* Storage::allocate(int64_t bytes, Device device, Allocator& source) {
   const Stream stream = current_stream(device);
   Block block;
   const Status status = source.allocate(static_cast<size_t>(bytes), kDefaultAlignment, stream, &block);

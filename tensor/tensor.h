@@ -180,11 +180,19 @@ class Tensor {
 
   // --- Copies and conversions. `to` returns this tensor when nothing changes.
   Tensor to(DType dtype) const;
-  Tensor to(Device device) const;
-  Tensor to(Device device, DType dtype) const;
+  //
+  // With `non_blocking` the host does not wait for a copy between pinned memory and the device that it is pinned for;
+  // from the device the result is in pinned memory, and undetermined until the device's stream is synchronized. Pinned
+  // memory may be freed meanwhile, not changed. Other copies wait all the same.
+  Tensor to(Device device, bool non_blocking = false) const;
+  Tensor to(Device device, DType dtype, bool non_blocking = false) const;
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor clone() const;
-  Tensor contiguous() const;                // itself when it is
+  Tensor contiguous() const;  // itself when it is
+  // A row-major copy in page-locked host memory, for copies to `device` that the host need not wait for; itself when it
+  // is pinned already. Default: see default_pinning_device(). Differentiable. Throws DeviceError unless on the CPU.
+  Tensor pin_memory(std::optional<Device> device = {}) const;
+  bool is_pinned() const;
   Tensor repeat(const Dims& counts) const;  // how often along each dimension; more numbers than dimensions add some
   Tensor flip(const Dims& dims) const;
   Tensor roll(const Dims& shifts, const Dims& dims = {}) const;  // without dims: of the flattened tensor
@@ -349,7 +357,7 @@ class Tensor {
   Tensor& logical_or_(const Tensor& other);
   Tensor& logical_xor_(const Tensor& other);
   Tensor& logical_not_();
-  Tensor& copy_(const Tensor& source);
+  Tensor& copy_(const Tensor& source, bool non_blocking = false);
   Tensor& fill_(const Scalar& value);
   Tensor& zero_();
   // Indices are int64; where one repeats, index_copy_ and scatter_ keep the last, the others add up.

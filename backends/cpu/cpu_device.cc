@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -33,6 +36,28 @@ Status deallocate(int, void* data, size_t) noexcept {
   return ok_status();
 }
 
+// Memory that stays where it is, as far as the process may lock it. Nothing copies from it asynchronously here; it is
+// there so that programs that pin their batches run, and spare the pages a trip to the swap space.
+Status host_allocate(int, size_t bytes, void** out) noexcept {
+  *out = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (*out == MAP_FAILED) {
+    *out = nullptr;
+    return {StatusCode::kOutOfMemory, "the host has no more memory"};
+  }
+  static std::atomic_flag warned = ATOMIC_FLAG_INIT;
+  if (mlock(*out, bytes) != 0 && !warned.test_and_set())
+    std::fprintf(stderr,
+                 "vellum: pinned memory on the CPU stays unlocked, the system may swap it out: %s; raise the limit "
+                 "of locked memory (ulimit -l)\n",
+                 std::strerror(errno));
+  return ok_status();
+}
+
+Status host_deallocate(int, void* data, size_t bytes) noexcept {
+  munmap(data, bytes);
+  return ok_status();
+}
+
 Status copy(int, void* dst, const void* src, size_t bytes, CopyKind, StreamHandle) noexcept {
   if (bytes > 0) std::memmove(dst, src, bytes);
   return ok_status();
@@ -59,6 +84,8 @@ constexpr DeviceApi kApi{
     .device_count = device_count,
     .allocate = allocate,
     .deallocate = deallocate,
+    .host_allocate = host_allocate,
+    .host_deallocate = host_deallocate,
     .copy = copy,
     .memset = set_bytes,
     .synchronize = synchronize,
