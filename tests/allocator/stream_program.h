@@ -27,6 +27,7 @@ class StreamProgram {
     int64_t limit = std::numeric_limits<int64_t>::max();
     SimulatedStreams::Plant plant = SimulatedStreams::Plant::kNothing;
     CachingOptions options = {.host_accessible = false, .thread_cache_bytes = 0};
+    bool events = true;  // else only stream 0 may be used
     bool check_reuse = true;
   };
   struct Held {
@@ -38,8 +39,9 @@ class StreamProgram {
 
   explicit StreamProgram(const Setting& setting) : check_reuse_(setting.check_reuse) {
     streams_.plant = setting.plant;
-    caching_.emplace(std::make_unique<SimulatedMemory>(&streams_, &memory_, setting.pages, setting.limit),
-                     setting.options);
+    caching_.emplace(
+        std::make_unique<SimulatedMemory>(setting.events ? &streams_ : nullptr, &memory_, setting.pages, setting.limit),
+        setting.options);
   }
   ~StreamProgram() {
     streams_.finish_all();
