@@ -14,7 +14,10 @@ class DeviceEvents final : public EventSource {
   explicit DeviceEvents(Device device) : device_(device), api_(device_api(device.type)) {}
 
   // Whether the device has events. One that works at once needs none, and then nothing below may be called.
-  bool available() const { return api_.event_create != nullptr; }
+  bool available() const {
+    return api_.event_create && api_.event_destroy && api_.event_record && api_.event_query && api_.event_synchronize &&
+           api_.stream_wait_event;
+  }
 
   Status create(EventHandle* out) noexcept override { return api_.event_create(device_.index, out); }
   Status destroy(EventHandle event) noexcept override { return api_.event_destroy(device_.index, event); }

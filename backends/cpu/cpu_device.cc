@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -58,6 +59,39 @@ Status host_deallocate(int, void* data, size_t bytes) noexcept {
   return ok_status();
 }
 
+// Addresses without memory. The whole range asks for huge pages once; pages made usable in it keep to that.
+Status reserve(int, size_t bytes, void** out) noexcept {
+  constexpr Status kNone{StatusCode::kOutOfMemory, "the host has no more address space"};
+  if (bytes > PTRDIFF_MAX - kHugePage) return kNone;
+  void* const range = mmap(nullptr, bytes + kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) return kNone;
+  char* const begin = static_cast<char*>(range);
+  const size_t front = -reinterpret_cast<uintptr_t>(range) % kHugePage;
+  if (front > 0) munmap(begin, front);
+  if (front < kHugePage) munmap(begin + front + bytes, kHugePage - front);
+  *out = begin + front;
+#ifdef MADV_HUGEPAGE
+  madvise(*out, bytes, MADV_HUGEPAGE);
+#endif
+  return ok_status();
+}
+
+Status map(int, void* data, size_t bytes) noexcept {
+  if (mprotect(data, bytes, PROT_READ | PROT_WRITE) == 0) return ok_status();
+  return {StatusCode::kOutOfMemory, "the host has no more memory"};
+}
+
+// The memory goes back at once; touching the range is then a fault.
+Status unmap(int, void* data, size_t bytes) noexcept {
+  if (madvise(data, bytes, MADV_DONTNEED) == 0 && mprotect(data, bytes, PROT_NONE) == 0) return ok_status();
+  return {StatusCode::kDeviceError, "the host does not take memory back"};
+}
+
+Status release(int, void* data, size_t bytes) noexcept {
+  if (munmap(data, bytes) == 0) return ok_status();
+  return {StatusCode::kDeviceError, "the host does not take addresses back"};
+}
+
 Status copy(int, void* dst, const void* src, size_t bytes, CopyKind, StreamHandle) noexcept {
   if (bytes > 0) std::memmove(dst, src, bytes);
   return ok_status();
@@ -90,6 +124,11 @@ constexpr DeviceApi kApi{
     .memset = set_bytes,
     .synchronize = synchronize,
     .memory_info = memory_info,
+    .granularity = kHugePage,
+    .reserve = reserve,
+    .map = map,
+    .unmap = unmap,
+    .release = release,
     .host_accessible = true,
 };
 
