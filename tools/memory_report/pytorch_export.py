@@ -43,12 +43,19 @@ class _Export:
   def __init__(self, snapshot):
     self.snapshot = snapshot
     self.device = _device_index(snapshot.device)
-    self.pending = {p.block for s in snapshot.segments for p in s.pieces if p.state == 'pending'} - {0}
+    self.unfinished = self._unfinished_frees()
+    self.pending = {snapshot.events[i].address: snapshot.blocks.get(snapshot.events[i].block) for i in self.unfinished}
     self.mapped = any(e.action in ('segment_map', 'segment_unmap') for e in snapshot.events)
     # Its viewer looks for every block in a segment. Strategies that ask the device for each block list none.
     self.ranges = sorted([(s.address, s.address + s.bytes) for s in snapshot.segments] +
                          [(e.address, e.address + e.bytes) for e in snapshot.events if e.action.startswith('segment_')])
     self._merge_ranges()
+
+  def _unfinished_frees(self):
+    """The numbers of the events that freed what is still pending: the last one at each such address."""
+    pending = {p.address for s in self.snapshot.segments for p in s.pieces if p.state == 'pending'}
+    return set({e.address: i for i, e in enumerate(self.snapshot.events)
+                if e.action == 'free' and e.address in pending}.values())
 
   def _merge_ranges(self):
     merged = []
@@ -67,14 +74,15 @@ class _Export:
     return low > 0 and address < self.ranges[low - 1][1]
 
   def segment(self, segment):
-    blocks = [{
-        'address': p.address,
-        'size': p.bytes,
-        'requested_size': p.requested,
-        'state': STATES[p.state],
-        'frames': _frames(self.snapshot.blocks.get(p.block)),
-    } for p in self._without_gaps(segment)]
+    blocks = [self._block(p) for p in self._without_gaps(segment)]
     return self._segment_of(segment.address, segment.bytes, segment.stream, blocks)
+
+  def _block(self, piece):
+    # A snapshot says of a pending block neither what it was nor what was asked for; the event that freed it does.
+    block = self.snapshot.blocks.get(piece.block) or self.pending.get(piece.address)
+    requested = block.requested if piece.state == 'pending' and block else piece.requested
+    return {'address': piece.address, 'size': piece.bytes, 'requested_size': min(requested, piece.bytes),
+            'state': STATES[piece.state], 'frames': _frames(block) if piece.state != 'cached' else []}
 
   def _segment_of(self, address, size, stream, blocks):
     allocated = sum(b['size'] for b in blocks if b['state'] == 'active_allocated')
@@ -109,7 +117,7 @@ class _Export:
     return {'action': action, 'addr': event.address, 'size': size, 'stream': block.stream if block else 0,
             'time_us': round(event.time_us), 'frames': _frames(block)}
 
-  def entries(self, event):
+  def entries(self, number, event):
     """What PyTorch would have recorded for an event. Its sizes of blocks are those that were asked for."""
     if event.action == 'oom':
       return [{'action': 'oom', 'device_free': 0, 'size': event.bytes, 'stream': 0, 'time_us': round(event.time_us),
@@ -125,7 +133,7 @@ class _Export:
       before = [self._entry('segment_alloc', event, event.bytes, None)] if own else []
       return before + [self._entry('alloc', event, size, block)]
     freed = [self._entry('free_requested', event, size, block)]
-    if event.block not in self.pending:
+    if number not in self.unfinished:
       freed.append(self._entry('free_completed', event, size, block))
     return freed + ([self._entry('segment_free', event, event.bytes, None)] if own else [])
 
@@ -145,7 +153,7 @@ def export(snapshot):
   """The dictionary; plain types only, so that both JSON and a pickle can hold it."""
   made = _Export(snapshot)
   last = max((e.time_us for e in snapshot.events), default=0)
-  trace = [entry for event in snapshot.events for entry in made.entries(event)]
+  trace = [entry for number, event in enumerate(snapshot.events) for entry in made.entries(number, event)]
   trace.append({'action': 'snapshot', 'addr': 0, 'size': 0, 'stream': 0, 'time_us': round(last), 'frames': []})
   return {
       'segments': [made.segment(s) for s in snapshot.segments] + made.lone_segments(),

@@ -89,6 +89,13 @@ class BrowserTest(unittest.TestCase):
     self.assertTrue(self.hover(45, 10).startswith('mul'))
     self.assertEqual(self.hover(25, 13), '', 'nothing lies there')
 
+  def test_blocks_are_stacked_by_category_before_age(self):
+    made = snapshots.hand_made()
+    made['blocks']['rows'][3][4] = 2  # the youngest is a buffer, between the parameters and what is saved
+    self.show(made)
+    self.assertIn('buffer', self.hover(45, 7))
+    self.assertTrue(self.hover(45, 10).startswith('y\n'))
+
   def test_a_click_shows_another_moment_and_the_button_leads_back(self):
     self.show(snapshots.hand_made())
     self.browser.click(*self.point(45, 10))
@@ -117,6 +124,13 @@ class BrowserTest(unittest.TestCase):
                      [['module', 'bytes'], ['encoder.0', '10.00 MiB'], ['(no module)', '2.00 MiB'],
                       ['all', '12.00 MiB']])
     self.assertTrue(self.hover(25, 11).startswith('y\n'))
+
+  def test_many_modules_are_gathered_by_their_paths(self):
+    self.show(snapshots.training(steps=1))
+    self.browser.run('document.querySelector("[data-grouping=module]").click()')
+    # Of 12 modules, the two of each of 6 layers.
+    self.assertEqual(sorted(row[0] for row in self.cells('#composition') if row[0].startswith('encoder')),
+                     ['encoder.%d' % i for i in range(6)])
 
   def test_segments_show_their_holes(self):
     self.show(snapshots.hand_made())

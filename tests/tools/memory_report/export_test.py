@@ -33,7 +33,7 @@ def pending():
   """The hand-made snapshot, but the block that was freed at 30 us is still used on another stream."""
   made = snapshots.hand_made()
   del made['events']['rows'][4:], made['blocks']['rows'][3]
-  made['segments'][0]['blocks'][1].update(state='pending', block=2, requested=4 * MIB - 100)
+  made['segments'][0]['blocks'][1].update(state='pending', requested=0)
   return made
 
 
@@ -66,7 +66,9 @@ class PytorchTest(unittest.TestCase):
   def test_the_free_of_a_pending_block_is_not_completed(self):
     made = pytorch(pending())
     segment = made['segments'][0]
-    self.assertEqual(segment['blocks'][1]['state'], 'active_pending_free')
+    block = segment['blocks'][1]
+    self.assertEqual((block['state'], block['requested_size']), ('active_pending_free', 4 * MIB - 100))
+    self.assertEqual(block['frames'][0]['name'], 'mul')
     self.assertEqual((segment['allocated_size'], segment['active_size']), (8 * MIB, 12 * MIB))
     self.assertEqual([e['action'] for e in made['device_traces'][0]],
                      ['segment_alloc', 'alloc', 'alloc', 'free_requested', 'snapshot'])
@@ -159,6 +161,11 @@ class ChromeTest(unittest.TestCase):
 
   def test_counts_what_is_reserved(self):
     self.assertEqual(self.counter(snapshots.hand_made(), 'reserved'), [(0, 0), (5, 16)])
+
+  def test_without_events_of_segments_nothing_is_said_of_them(self):
+    made = snapshots.hand_made()
+    del made['events']['rows'][0]
+    self.assertEqual(self.counter(made, 'reserved'), [])
 
   def test_segments_and_lack_of_memory_are_marks(self):
     made = snapshots.hand_made()

@@ -1,6 +1,7 @@
 // What was live at a moment: a table by group, a treemap of blocks, the largest blocks.
 const MOST_TILES = 240;
 const MOST_LARGEST = 25;
+const LINE = 14;  // pixels of a line in a tile
 
 function tableHead(headings) {
   return element('thead', {}, [element('tr', {}, headings.map(([text, className]) =>
@@ -103,16 +104,31 @@ function svg(tag, attributes, text) {
   return made;
 }
 
-// The text, or as much of its end as fits: that is where the names of a model's tensors differ. Nothing of a number.
 const ruler = document.createElement('canvas').getContext('2d');
-function fitted(text, width, weight, whole) {
-  ruler.font = `${weight} 11.5px ${getComputedStyle(document.body).fontFamily}`;
-  const fits = candidate => ruler.measureText(candidate).width <= width;
-  if (fits(text)) return text;
-  if (whole) return '';
-  let tail = text.slice(-Math.floor(width / 3));
-  while (tail && !fits(`…${tail}`)) tail = tail.slice(1);
-  return tail.length > 2 ? `…${tail}` : '';
+function fits(text, width, weight) {
+  ruler.font = `${weight} 11px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width <= width;
+}
+
+// A name in at most so many lines, without its first components if it must be; empty where nothing fits.
+function linesOf(name, width, most) {
+  let lines = brokenInto(name, width, most);
+  for (let rest = name; lines.length === 0 && rest.includes('.');) {
+    rest = rest.slice(rest.indexOf('.') + 1);
+    lines = brokenInto(`…${rest}`, width, most);
+  }
+  return lines;
+}
+
+// Lines broken after dots, spaces and underscores; none where the text does not fit.
+function brokenInto(text, width, most) {
+  const lines = [''];
+  for (const part of text.match(/[^._ ]*[._ ]?/g)) {
+    if (fits(lines[lines.length - 1] + part, width, 600)) lines[lines.length - 1] += part;
+    else lines.push(part);
+    if (lines.length > most || !fits(lines[lines.length - 1], width, 600)) return [];
+  }
+  return lines;
 }
 
 // Black or white, whichever is easier to read on a colour "#rrggbb".
@@ -132,10 +148,11 @@ function tileOf({item, x, y, width, height}, color, moment) {
   rect.addEventListener('pointerleave', hideTooltip);
   const parts = [rect];
   const fill = inkOn(paint(color));
-  if (height > 17 && width > 24)
-    parts.push(svg('text', {x: x + 6, y: y + 15, class: 'strong', fill}, fitted(item.title, width - 11, 600, false)));
-  if (height > 32 && width > 40)
-    parts.push(svg('text', {x: x + 6, y: y + 29, fill}, fitted(mib(item.bytes), width - 11, 400, true)));
+  const most = Math.floor((height - 6) / LINE);
+  const lines = linesOf(item.title.slice(0, 200), width - 9, most);
+  lines.forEach((line, i) => parts.push(svg('text', {x: x + 5, y: y + 14 + i * LINE, class: 'strong', fill}, line)));
+  if (lines.length < most && fits(mib(item.bytes), width - 9, 400))
+    parts.push(svg('text', {x: x + 5, y: y + 14 + lines.length * LINE, fill}, mib(item.bytes)));
   return parts;
 }
 

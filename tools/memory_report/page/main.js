@@ -33,7 +33,7 @@ function fillLegend(groups) {
     const entry = element('span', {title: groups.names[i]}, [swatch(groups.color[i])]);
     entry.append(groups.names[i]);
     return entry;
-  }), element('span', {text: data.segments.length ? '- - - reserved' : ''}));
+  }), element('span', {text: reserved ? '- - - reserved' : ''}));
 }
 
 function choice(box, attribute, chosen, onChoice) {

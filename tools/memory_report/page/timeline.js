@@ -1,3 +1,5 @@
+const outOfMemory = [...events.time.keys()].filter(i => data.actions[events.action[i]] === 'oom');
+
 // The plot of live bytes. `onMoment` is told which moment the user chose.
 class TimelineView {
   constructor(onMoment) {
@@ -66,7 +68,7 @@ class TimelineView {
     let most = 1;
     for (const moment of this.moments) most = Math.max(most, live[moment + 1]);
     let held = 0;
-    for (const moment of this.moments) held = Math.max(held, reserved[moment + 1]);
+    if (reserved) for (const moment of this.moments) held = Math.max(held, reserved[moment + 1]);
     // What is reserved is shown where it does not press what is live against the floor.
     this.largest = Math.max(most, held < 2.5 * most ? held : 0) * 1.06;
     const scale = (plot.bottom - plot.top) / this.largest;
@@ -85,7 +87,7 @@ class TimelineView {
     drawMomentAxis(context, plot, this.range, this.axis);
     this.paintGroups();
     this.paintOutlines();
-    this.paintReserved();
+    if (reserved) this.paintReserved();
     this.paintMarks();
     if (this.hovered >= 0) this.paintHovered();
     if (this.drag && this.drag.moved) {
@@ -195,9 +197,14 @@ class TimelineView {
   }
 
   paintMarks() {
-    for (let i = 0; i < eventCount; ++i) {
-      const action = data.actions[events.action[i]];
-      if (action === 'oom') this.paintLine(i, 'var(--alarm)', 'out of memory', [2, 2]);
+    const taken = new Set();  // one line for a pixel, and a label where the last one leaves room
+    let labelled = -Infinity;
+    for (const moment of outOfMemory) {
+      const x = Math.round(this.plot.x(this.position(moment)));
+      if (taken.has(x)) continue;
+      taken.add(x);
+      this.paintLine(moment, 'var(--alarm)', x - labelled > 100 ? 'out of memory' : '', [2, 2]);
+      if (x - labelled > 100) labelled = x;
     }
     this.paintLine(data.peak.event, 'var(--ink)', `peak ${mib(data.peak.bytes)}`, [3, 3]);
     this.paintPeak();
