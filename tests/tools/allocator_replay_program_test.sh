@@ -21,9 +21,9 @@ for strategy in caching direct; do
 done
 [[ $("$program" --strategies=direct made.csv | grep -c '^caching ') == 0 ]] || fail "--strategies"
 
-printf 'Action,Pointer,Size\nfree,1,2\n' > "$TEST_TMPDIR/bad.csv"
+printf 'Action,Pointer,Size\nallocate,1,2\nfree,1,3\n' > "$TEST_TMPDIR/bad.csv"
 "$program" bad.csv > /dev/null 2> "$TEST_TMPDIR/complaint"
 (($? == 2)) || fail "exit status for a bad trace"
-grep -q "bad.csv:2: frees 0x1" "$TEST_TMPDIR/complaint" || fail "the complaint: $(cat "$TEST_TMPDIR/complaint")"
+grep -q "bad.csv:3: frees 3 bytes" "$TEST_TMPDIR/complaint" || fail "the complaint: $(cat "$TEST_TMPDIR/complaint")"
 "$program" 2> /dev/null
 (($? == 2)) || fail "exit status without a trace"

@@ -72,6 +72,13 @@ TEST(AllocatorTrace, FailedAllocationsAndThoseOfNothingAreIgnored) {
   EXPECT_EQ(trace.ignored, 5);
 }
 
+TEST(AllocatorTrace, ALogMayBeginInTheMiddleOfAProgram) {
+  const Trace trace = read("Action,Pointer,Size\nfree,1,8\nallocate,1,16\nfree,2,8\nfree,1,16\n");
+  EXPECT_THAT(calls(trace), ElementsAre(Call{0, 16, 0, 0}, Call{0, 16, 0, 1}));
+  EXPECT_EQ(trace.older_frees, 2);
+  EXPECT_EQ(trace.max_live, 16);
+}
+
 struct Hostile {
   std::string text, complaint;
 };
@@ -105,8 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
            Hostile{kColumns + "allocate,1,99999999999999999999\n", ":2: Size is '99999999999999999999'"},
            Hostile{kColumns + "allocate,1,70368744177665\n", ":2: Size is 70368744177665, more than any device has"},
            Hostile{kColumns + "allocate,1f,2\nallocate,0x1f,3\n", ":3: allocates 0x1f, which is live since line 2"},
-           Hostile{kColumns + "free,1f,2\n", ":2: frees 0x1f, which is not allocated"},
-           Hostile{kColumns + "allocate,1,2\nfree,1,2\nfree,1,2\n", ":4: frees 0x1, which is not allocated"},
+           Hostile{kColumns + "allocate,1,2\nfree,1,2\nfree,1,2\n", ":4: frees 0x1, which line 3 freed already"},
+           Hostile{kColumns + "free,1,2\nfree,1,2\n", ":3: frees 0x1, which line 2 freed already"},
            Hostile{kColumns + "allocate,1,2\nfree,1,3\n", ":3: frees 3 bytes, but line 2 allocated 2 there"},
            Hostile{"Action,Pointer,Size,Stream\nallocate,1,2,main\n", ":2: Stream is 'main'"},
            Hostile{kColumns + std::string(5000, 'a') + "\n", ":2: a line of more than 4096 characters"}));

@@ -41,8 +41,11 @@ std::string best(const std::vector<Outcome>& outcomes, Value value) {
 }  // namespace
 
 std::string summary(const Trace& trace, const std::string& name) {
-  return absl::StrFormat("%s: %d allocations, %d frees, %d left at the end, %d rows ignored; at most %s live at once\n",
-                         name, trace.allocations, trace.frees, trace.live_at_end, trace.ignored, mib(trace.max_live));
+  const std::string older =
+      trace.older_frees ? absl::StrFormat(", %d frees of what is older than the log", trace.older_frees) : "";
+  return absl::StrFormat(
+      "%s: %d allocations, %d frees, %d left at the end, %d rows ignored%s; at most %s live at once\n", name,
+      trace.allocations, trace.frees, trace.live_at_end, trace.ignored, older, mib(trace.max_live));
 }
 
 std::string table(const Trace& trace, const std::vector<Outcome>& outcomes) {
@@ -65,6 +68,7 @@ std::string json(const Trace& trace, const std::string& name, const std::vector<
                        {"frees", trace.frees},
                        {"live_at_end", trace.live_at_end},
                        {"ignored", trace.ignored},
+                       {"older_frees", trace.older_frees},
                        {"max_live_bytes", trace.max_live}}},
                      {"strategies", nlohmann::json::array()}};
   for (const Outcome& o : outcomes)

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,8 +13,9 @@
 namespace vellum::allocator_replay {
 namespace {
 
-constexpr size_t kMaxLine = 4096;  // characters
-constexpr size_t kMaxShown = 60;   // of a stranger's text in a message
+constexpr size_t kMaxLine = 4096;                 // characters
+constexpr uint64_t kMaxLive = uint64_t{1} << 62;  // bytes
+constexpr size_t kMaxShown = 60;                  // of a stranger's text in a message
 constexpr size_t kNoColumn = std::numeric_limits<size_t>::max();
 
 struct Columns {
@@ -64,15 +66,15 @@ class Reader {
         read_row(cells);
     }
     if (columns_.count == 0) fail("nothing in it; a log begins with Thread,Time,Action,Pointer,Size,Stream");
-    trace_.live_at_end = live_.size();
     return std::move(trace_);
   }
 
  private:
-  struct Live {
+  struct Place {
     uint32_t allocation = 0;
     uint64_t bytes = 0;
-    size_t line = 0;
+    size_t line = 0;  // that allocated it, or if it is not live freed it
+    bool live = false;
   };
 
   template <typename... Args>
@@ -129,9 +131,9 @@ class Reader {
       ++trace_.ignored;
       return;
     }
-    Operation operation{.bytes = bytes, .stream = stream(cells), .frees = action == "free"};
-    operation.allocation = operation.frees ? free(pointer, bytes) : allocate(pointer, bytes);
-    trace_.operations.push_back(operation);
+    const bool frees = action == "free";
+    const std::optional<uint32_t> allocation = frees ? free(pointer, bytes) : allocate(pointer, bytes);
+    if (allocation) trace_.operations.push_back({bytes, *allocation, stream(cells), frees});
   }
 
   uint32_t stream(const std::vector<std::string_view>& cells) {
@@ -143,31 +145,35 @@ class Reader {
 
   uint32_t allocate(uint64_t pointer, uint64_t bytes) {
     if (trace_.allocations >= std::numeric_limits<uint32_t>::max()) fail("more allocations than this tool can count");
-    const Live block{static_cast<uint32_t>(trace_.allocations), bytes, line_};
-    const auto [entry, added] = live_.try_emplace(pointer, block);
-    if (!added)
-      fail("allocates 0x", std::hex, pointer, std::dec, ", which is live since line ", entry->second.line,
+    Place& place = places_[pointer];
+    if (place.live)
+      fail("allocates 0x", std::hex, pointer, std::dec, ", which is live since line ", place.line,
            "; is a free missing, or the order of threads lost?");
-    // No overflow: fewer than 2^32 blocks would need 2^63 bytes in all.
-    if (live_bytes_ > (uint64_t{1} << 62)) fail("more bytes are live than an address space has");
+    if (live_bytes_ > kMaxLive) fail("more bytes are live than an address space has");
+    place = {static_cast<uint32_t>(trace_.allocations++), bytes, line_, true};
+    ++trace_.live_at_end;
     live_bytes_ += bytes;
     trace_.max_live = std::max(trace_.max_live, live_bytes_);
-    ++trace_.allocations;
-    return block.allocation;
+    return place.allocation;
   }
 
-  uint32_t free(uint64_t pointer, uint64_t bytes) {
-    const auto found = live_.find(pointer);
-    if (found == live_.end())
-      fail("frees 0x", std::hex, pointer, std::dec,
-           ", which is not allocated; logs must begin before the first allocation");
-    const Live block = found->second;
-    if (block.bytes != bytes)
-      fail("frees ", bytes, " bytes, but line ", block.line, " allocated ", block.bytes, " there");
-    live_.erase(found);
+  // Nothing where the allocation lies before the beginning of the log.
+  std::optional<uint32_t> free(uint64_t pointer, uint64_t bytes) {
+    const auto [found, is_new] = places_.try_emplace(pointer, Place{.line = line_});
+    Place& place = found->second;
+    if (is_new) {
+      ++trace_.older_frees;
+      return std::nullopt;
+    }
+    if (!place.live) fail("frees 0x", std::hex, pointer, std::dec, ", which line ", place.line, " freed already");
+    if (place.bytes != bytes)
+      fail("frees ", bytes, " bytes, but line ", place.line, " allocated ", place.bytes, " there");
+    place.live = false;
+    place.line = line_;
+    --trace_.live_at_end;
     live_bytes_ -= bytes;
     ++trace_.frees;
-    return block.allocation;
+    return place.allocation;
   }
 
   const std::string& name_;
@@ -175,7 +181,7 @@ class Reader {
   Columns columns_;
   size_t line_ = 0;
   uint64_t live_bytes_ = 0;
-  absl::flat_hash_map<uint64_t, Live> live_;  // by pointer
+  absl::flat_hash_map<uint64_t, Place> places_;  // by pointer
   absl::flat_hash_map<uint64_t, uint32_t> streams_;
 };
 

@@ -23,6 +23,7 @@ struct Trace {
   size_t allocations = 0;
   size_t frees = 0;
   size_t ignored = 0;      // rows of failed allocations and of 0 bytes
+  size_t older_frees = 0;  // of what was allocated before the log began; ignored too
   uint64_t max_live = 0;   // the most bytes that were live at once: no allocator can reserve less
   size_t live_at_end = 0;  // allocations that the trace does not free
 };
@@ -34,7 +35,8 @@ inline constexpr uint64_t kMaxBytes = uint64_t{1} << 46;  // of one allocation
 // which is passed over. Pointers and streams are hexadecimal, with or without "0x".
 //
 // The log is not trusted. Throws InvalidArgumentError naming `name` and the line where a column is missing or unknown
-// actions or numbers stand, where a free fits no allocation, or where memory is handed out twice.
+// actions or numbers stand, where memory is handed out twice, freed twice, or freed with another size. A log may begin
+// in the middle of a program: frees of pointers that it has not seen before are passed over.
 Trace read_trace(std::istream& in, const std::string& name);
 
 // The same of a file. Throws IoError when it cannot be opened or read.
