@@ -151,7 +151,8 @@ class Tensor {
   Tensor select(int64_t dim, int64_t index) const;
   Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> stop = {},
                int64_t step = 1) const;
-  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;  // start may count from the end
+  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;        // start may count from the end
+  Tensor narrow(int64_t dim, const Tensor& start, int64_t length) const;  // an integer of rank 0; waits for the device
   Tensor transpose(int64_t dim0, int64_t dim1) const;
   Tensor t() const;  // of a matrix; rank 0 and 1 as they are
   Tensor permute(const Dims& dims) const;
@@ -298,6 +299,7 @@ class Tensor {
 
   // --- Along a dimension.
   Tensor cumsum(int64_t dim, DType dtype = DType::kUndefined) const;
+  Tensor cumprod(int64_t dim, DType dtype = DType::kUndefined) const;
   Tensor softmax(int64_t dim, DType dtype = DType::kUndefined) const;
   Tensor log_softmax(int64_t dim, DType dtype = DType::kUndefined) const;
   std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // values, indices (int64)
@@ -353,6 +355,19 @@ class Tensor {
   Tensor& addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value = 1);
   Tensor& masked_fill_(const Tensor& mask, const Tensor& value);
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
+  // Truth values in this tensor's own dtype: 0 and 1. No gradient passes.
+  Tensor& eq_(const Tensor& other);
+  Tensor& eq_(const Scalar& other);
+  Tensor& ne_(const Tensor& other);
+  Tensor& ne_(const Scalar& other);
+  Tensor& lt_(const Tensor& other);
+  Tensor& lt_(const Scalar& other);
+  Tensor& le_(const Tensor& other);
+  Tensor& le_(const Scalar& other);
+  Tensor& gt_(const Tensor& other);
+  Tensor& gt_(const Scalar& other);
+  Tensor& ge_(const Tensor& other);
+  Tensor& ge_(const Scalar& other);
   Tensor& logical_and_(const Tensor& other);
   Tensor& logical_or_(const Tensor& other);
   Tensor& logical_xor_(const Tensor& other);
@@ -365,6 +380,9 @@ class Tensor {
   Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source);
   Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source);
   Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value);
+  // reduce is "add" or "multiply"; the latter has no gradient.
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce);
   Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& source);
   // x.index({...}) = values; values broadcast and are converted. With accumulate they are added.
   Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Tensor& values, bool accumulate = false);
