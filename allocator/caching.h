@@ -46,6 +46,7 @@ class CachingAllocator final : public Allocator {
   MemoryStats stats() const override;
   void reset_peak_stats() noexcept override;
   int64_t allocated_on_this_thread() noexcept override;
+  size_t active_bytes(const Block& block) const noexcept override;
 
  private:
   Status allocate_slow(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept;

@@ -4,6 +4,7 @@
 
 #include "vellum/allocator/memory.h"
 #include "vellum/device/error.h"
+#include "vellum/tensor/ledger.h"
 
 namespace vellum {
 
@@ -18,9 +19,13 @@ Storage* Storage::allocate(int64_t bytes, Device device) {
     throw_error<OutOfMemoryError>("out of memory on ", device, ": ", bytes, " bytes requested, ", stats.active.current,
                                   " live, ", stats.reserved.current - stats.active.current,
                                   " cached, largest free block ", stats.largest_free,
-                                  " bytes; free tensors, use a smaller batch or call empty_cache()");
+                                  " bytes; free tensors, use a smaller batch or call empty_cache()",
+                                  hooks().ledger ? hooks().ledger->out_of_memory(device, bytes) : std::string());
   }
-  return new (internal::pool_allocate(sizeof(Storage))) Storage(&source, block, stream);
+  auto* storage = new (internal::pool_allocate(sizeof(Storage))) Storage(&source, block, stream);
+  if (Ledger* ledger = active_ledger()) [[unlikely]]
+    ledger->allocated(*storage);
+  return storage;
 }
 
 Storage* Storage::borrow(void* data, int64_t bytes, Device device, void (*deleter)(void*), void* context) {
@@ -32,6 +37,8 @@ Storage* Storage::borrow(void* data, int64_t bytes, Device device, void (*delete
 }
 
 void Storage::destroy() {
+  if (origin_.id) [[unlikely]]
+    hooks().ledger->freed(*this);
   if (allocator_)
     allocator_->deallocate(block_, stream_);
   else if (deleter_)
