@@ -234,7 +234,9 @@ bool call_fast(OpSlot& slot, Inputs inputs, const void* attrs, Tensor* result) {
 // The common case of a write in place: equal operands and nothing to record. False when it does not apply.
 bool call_in_place_fast(OpSlot& slot, TensorImpl& self, Inputs inputs, const void* attrs) {
   const OpDef& def = slot.def();
-  if (def.kind != OpKind::kElementwise || def.overwrites || (thread_state().mode & kModeHooked)) return false;
+  // It allocates nothing, so the ledger need not know of it.
+  const bool hooked = thread_state().mode & kModeHooked & ~uint32_t{kModeLedger};
+  if (def.kind != OpKind::kElementwise || def.overwrites || hooked) return false;
   if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || (self.base && self.base->needs_grad())))
     return false;
   FastPlan fast;
@@ -300,9 +302,15 @@ OutputList call_general(OpSlot& slot, Inputs inputs, const void* attrs) {
 }  // namespace
 
 Tensor call(OpSlot& slot, Inputs inputs, const void* attrs) {
-  if (slot.def().kind == OpKind::kElementwise && !(thread_state().mode & kModeHooked)) {
+  const uint32_t hooked = thread_state().mode & kModeHooked;
+  if (slot.def().kind == OpKind::kElementwise && !(hooked & ~uint32_t{kModeLedger})) {
     Tensor result;
-    if (call_fast(slot, inputs, attrs, &result)) return result;
+    if (!hooked) [[likely]] {
+      if (call_fast(slot, inputs, attrs, &result)) return result;
+    } else {  // the ledger alone, which wants the operator's name and no more
+      const AnnotationScope annotation(Annotation::Kind::kOperator, slot.def().name, inputs);
+      if (call_fast(slot, inputs, attrs, &result)) return result;
+    }
   }
   return std::move(call_general(slot, inputs, attrs)[0]);
 }

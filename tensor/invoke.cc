@@ -9,6 +9,7 @@
 #include "vellum/tensor/internal/loop_plan.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/internal/resolve.h"
+#include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/attributes.h"
 #include "vellum/tensor/ops/slots.h"
 #include "vellum/tensor/view_geometry.h"
@@ -25,8 +26,13 @@ class Workspace {
     if (bytes == 0) return;
     source_ = &allocator(stream.device);
     throw_if_error(source_->allocate(bytes, kDefaultAlignment, stream, &block_), op);
+    ledger_ = active_ledger();
+    if (ledger_) [[unlikely]]
+      ledger_->workspace_allocated(*source_, block_, stream_);
   }
   ~Workspace() {
+    if (ledger_) [[unlikely]]
+      ledger_->workspace_freed(block_);
     if (source_) source_->deallocate(block_, stream_);
   }
   Workspace(const Workspace&) = delete;
@@ -36,6 +42,7 @@ class Workspace {
  private:
   Stream stream_;
   Allocator* source_ = nullptr;
+  Ledger* ledger_ = nullptr;  // if it was told
   Block block_;
 };
 

@@ -24,6 +24,8 @@ Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span
 
 // The same bytes and geometry without history, flags or name.
 Tensor shallow_alias(const Tensor& source);
+// The same for one that only a node of the graph will hold, where the ledger finds it.
+Tensor untracked_alias(const Tensor& source);
 
 // Makes `to` refer to the memory of `from`, with its geometry, dtype and device. A view is none after that.
 void replace_memory(TensorImpl& to, const TensorImpl& from);
