@@ -199,10 +199,6 @@ void CachingAllocator::reset_peak_stats() noexcept {
   heap_.reset_peak_stats();
 }
 
-size_t CachingAllocator::active_bytes(const Block& block) const noexcept {
-  return block.handle ? static_cast<const BlockRecord*>(block.handle)->bytes : 0;
-}
-
 // A thread without a cache gets one here: those that wait for a thread carry the counts of the last.
 int64_t CachingAllocator::allocated_on_this_thread() noexcept try {
   return ThreadCaches::Use(caches_)->active.allocated();
