@@ -265,8 +265,8 @@ class ProgramTest(unittest.TestCase):
       f.write('{"version": 3}')
     done = self.run_in(self.folder, 'bad.json')
     self.assertEqual(done.returncode, 2)
-    self.assertEqual(done.stderr, b'memory_report: bad.json: version: expected 1, found 3; read it with the tool of the '
-                                  b'library that wrote it\n')
+    self.assertEqual(done.stderr, b'memory_report: bad.json: version: expected 1, found 3; read it with the tool of '
+                                  b'the library that wrote it\n')
     self.assertEqual(os.listdir(self.folder).count('report.html'), 0)
 
   def test_a_missing_file_is_reported(self):
