@@ -211,6 +211,12 @@ class HostileFileTest(unittest.TestCase):
     for length in range(0, len(data) - 1, 97):
       self.complaint(data[:length])
 
+  def test_a_request_that_no_memory_can_serve_is_no_fault_of_the_file(self):
+    made = snapshots.hand_made()
+    made['oom'] = {'requested': 2**63 - 1, 'text': 'too much'}
+    made['events']['rows'].append([60, 'oom', 0, 0, 2**63 - 1])
+    self.assertEqual(read(made).oom.requested, 2**63 - 1)
+
   def test_unknown_keys_and_columns_are_passed_over(self):
     made = snapshots.hand_made()
     made['later'] = {'x': 1}
