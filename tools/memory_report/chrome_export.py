@@ -28,7 +28,8 @@ def export(snapshot, timeline):
   events = [{'name': 'process_name', 'ph': 'M', 'pid': PROCESS, 'tid': 0,
              'args': {'name': '%s: memory of %s (%s)' % (snapshot.program, snapshot.device, snapshot.strategy)}}]
   changes, level, time = _changes(timeline), {}, 0
-  # What is left at the end was there at the beginning but for what the recorded events added. Without any, nobody knows.
+  # What is left at the end was there at the beginning but for what the recorded events added; without any, nobody
+  # knows.
   recorded = any(e.action in GROWS for e in snapshot.events)
   reserved = sum(s.bytes for s in snapshot.segments) - sum(
       GROWS.get(e.action, 0) * e.bytes for e in snapshot.events)

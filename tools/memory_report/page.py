@@ -130,7 +130,8 @@ def data(snapshot, times):
 
 def embedded(value):
   """JSON that may stand in a script element: within its strings, "<" of a "</script>" or "<!--" is an escape."""
-  return json.dumps(value, separators=(',', ':')).replace('<', '\\u003c').replace('>', '\\u003e').replace('&', '\\u0026')
+  text = json.dumps(value, separators=(',', ':'))
+  return text.replace('<', '\\u003c').replace('>', '\\u003e').replace('&', '\\u0026')
 
 
 def _part(name):

@@ -1,8 +1,8 @@
 """A snapshot in the schema of `torch.cuda.memory._snapshot()`, for viewers that read that one.
 
 Keys and values are those that PyTorch's own writer (torch/csrc/cuda/memory_snapshot.cpp) makes and its viewer
-(torch/utils/viz/MemoryViz.js) takes. Where its documentation differs, the writer is followed: a block that other streams
-still use is "active_pending_free"; "active_awaiting_free" of the documentation breaks the viewer.
+(torch/utils/viz/MemoryViz.js) takes. Where its documentation differs, the writer is followed: a block that other
+streams still use is "active_pending_free"; "active_awaiting_free" of the documentation breaks the viewer.
 """
 
 import re
@@ -33,8 +33,10 @@ def _frames(block):
   """PyTorch has call stacks; here the innermost frame is the operator's call, and the next says what the block is."""
   if block is None:
     return []
-  described = '%s %s %s%s' % (block.category, block.dtype, list(block.shape), ' "%s"' % block.name if block.name else '')
-  return [{'name': block.operator or '(no operator)', 'filename': block.module or '(no module)', 'line': block.sequence},
+  name = ' "%s"' % block.name if block.name else ''
+  described = '%s %s %s%s' % (block.category, block.dtype, list(block.shape), name)
+  operator, module = block.operator or '(no operator)', block.module or '(no module)'
+  return [{'name': operator, 'filename': module, 'line': block.sequence},
           {'name': described.strip(), 'filename': '(block %d)' % block.id, 'line': block.sequence}]
 
 

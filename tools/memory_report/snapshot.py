@@ -5,7 +5,7 @@ from collections import namedtuple
 
 VERSION = 1
 LARGEST_BYTES = 2**53 - 1  # what every reader of JSON holds exactly
-LARGEST_ADDRESS = 2**63 - 1
+LARGEST_INTEGER = 2**63 - 1
 LONGEST_TEXT = 1 << 16  # characters of one name
 CATEGORIES = ('other', 'parameter', 'buffer', 'gradient', 'optimizer_state', 'saved', 'view', 'user', 'workspace',
               'pending', 'untracked')
@@ -64,8 +64,8 @@ def _integer(value, key, largest=LARGEST_BYTES):
   return _fail(key, 'an integer from 0 to %d' % largest, value)
 
 
-def _address(value, key):
-  return _integer(value, key, LARGEST_ADDRESS)
+def _int64(value, key):
+  return _integer(value, key, LARGEST_INTEGER)
 
 
 def _stream(value, key):
@@ -115,7 +115,8 @@ def _rows(document, name, wanted):
 
 
 def _shape(value, key):
-  return tuple(_integer(size, '%s[%d]' % (key, i)) for i, size in enumerate(_list(value, key)))
+  # An expanded tensor may have any size.
+  return tuple(_integer(size, '%s[%d]' % (key, i), LARGEST_INTEGER) for i, size in enumerate(_list(value, key)))
 
 
 def _blocks(document):
@@ -126,7 +127,7 @@ def _blocks(document):
   for key, row in _rows(document, 'blocks', Block._fields):
     value = Block(*row)
     block = Block(
-        id=_integer(value.id, key + '.id'), address=_address(value.address, key + '.address'),
+        id=_integer(value.id, key + '.id'), address=_int64(value.address, key + '.address'),
         bytes=_integer(value.bytes, key + '.bytes'), requested=_integer(value.requested, key + '.requested'),
         category=_look_up(categories, value.category, key + '.category', 'categories'),
         operator=_look_up(operators, value.operator, key + '.operator', 'operators'),
@@ -147,14 +148,15 @@ def _blocks(document):
 def _events(document):
   return [
       Event(_time(time, key + '.time_us'), _one_of(action, ACTIONS, key + '.action'), _integer(block, key + '.block'),
-            _address(address, key + '.address'), _integer(size, key + '.bytes'))
+            _int64(address, key + '.address'),
+            _integer(size, key + '.bytes', LARGEST_INTEGER if action == 'oom' else LARGEST_BYTES))
       for key, (time, action, block, address, size) in _rows(document, 'events', Event._fields)
   ]
 
 
 def _piece(value, key):
   _object(value, key)
-  return Piece(_member(value, 'address', _address, key), _member(value, 'bytes', _integer, key),
+  return Piece(_member(value, 'address', _int64, key), _member(value, 'bytes', _integer, key),
                _member(value, 'requested', _integer, key),
                _one_of(_member(value, 'state', _text, key), STATES, key + '.state'),
                _member(value, 'block', _integer, key))
@@ -162,7 +164,7 @@ def _piece(value, key):
 
 def _segment(value, key):
   _object(value, key)
-  segment = Segment(_member(value, 'address', _address, key), _member(value, 'bytes', _integer, key),
+  segment = Segment(_member(value, 'address', _int64, key), _member(value, 'bytes', _integer, key),
                     _member(value, 'stream', _stream, key),
                     [_piece(p, '%s.blocks[%d]' % (key, i)) for i, p in enumerate(_member(value, 'blocks', _list, key))])
   end = segment.address
@@ -190,7 +192,7 @@ def _stats(value, key):
 
 
 def _signed(value, key):
-  if type(value) is int and abs(value) <= LARGEST_BYTES:  # pylint: disable=unidiomatic-typecheck
+  if type(value) is int and abs(value) <= LARGEST_INTEGER:  # pylint: disable=unidiomatic-typecheck
     return value
   return _fail(key, 'an integer', value)
 
@@ -199,7 +201,8 @@ def _oom(value, key):
   if value is None:
     return None
   _object(value, key)
-  return OutOfMemory(_member(value, 'requested', _integer, key), _member(value, 'text', _text, key))
+  # That there was no memory may have been the fault of the request.
+  return OutOfMemory(_member(value, 'requested', _int64, key), _member(value, 'text', _text, key))
 
 
 def _check_version(document):

@@ -52,7 +52,8 @@ class BrowserTest(unittest.TestCase):
     return self.browser.run('document.querySelector(%r).innerText' % selector)
 
   def cells(self, table):
-    return self.browser.run('[...document.querySelectorAll("%s tr")].map(r => [...r.cells].map(c => c.innerText))' % table)
+    return self.browser.run(
+        '[...document.querySelectorAll("%s tr")].map(row => [...row.cells].map(cell => cell.innerText))' % table)
 
   def point(self, time, mib):
     """Where a time in microseconds and a height of the stack are in the window."""

@@ -132,8 +132,8 @@ class PytorchTest(unittest.TestCase):
 
   def test_the_pickle_holds_what_the_viewer_s_own_reader_knows(self):
     data = memory_report.FORMATS['pytorch-pickle'][0](read(snapshots.training()))
-    known = {'PROTO', 'APPEND', 'APPENDS', 'BINGET', 'BININT', 'BININT1', 'BININT2', 'EMPTY_DICT', 'EMPTY_LIST', 'LONG1',
-             'LONG_BINGET', 'MARK', 'SETITEM', 'SETITEMS', 'STOP', 'TUPLE', 'TUPLE1', 'TUPLE2', 'TUPLE3', 'NEWFALSE',
+    known = {'PROTO', 'APPEND', 'APPENDS', 'BINGET', 'BININT', 'BININT1', 'BININT2', 'EMPTY_DICT', 'EMPTY_LIST',
+             'LONG1', 'LONG_BINGET', 'MARK', 'SETITEM', 'SETITEMS', 'STOP', 'TUPLE', 'TUPLE1', 'TUPLE2', 'TUPLE3', 'NEWFALSE',
              'NEWTRUE', 'BINPUT', 'LONG_BINPUT', 'BINUNICODE', 'EMPTY_TUPLE', 'NONE', 'BINFLOAT'}
     self.assertEqual({opcode.name for opcode, _, _ in pickletools.genops(data)} - known, set())
     self.assertEqual(pickle.loads(data), pytorch(snapshots.training()))
@@ -171,7 +171,8 @@ class ChromeTest(unittest.TestCase):
     made = snapshots.hand_made()
     made['events']['rows'].append([60, 'oom', 0, 0, 99])
     self.assertEqual([(e['name'], e['ts'], e['args']) for e in self.events(made, ph='i')],
-                     [('segment_alloc', 5, {'address': '0x1000000', 'bytes': 16 * MIB}), ('oom', 60, {'requested': 99})])
+                     [('segment_alloc', 5, {'address': '0x1000000', 'bytes': 16 * MIB}),
+                      ('oom', 60, {'requested': 99})])
 
   def test_the_sum_of_the_counters_is_what_lives(self):
     made = snapshots.training()

@@ -211,6 +211,12 @@ class HostileFileTest(unittest.TestCase):
     for length in range(0, len(data) - 1, 97):
       self.complaint(data[:length])
 
+  def test_a_request_that_no_memory_can_serve_is_no_fault_of_the_file(self):
+    made = snapshots.hand_made()
+    made['oom'] = {'requested': 2**63 - 1, 'text': 'too much'}
+    made['events']['rows'].append([60, 'oom', 0, 0, 2**63 - 1])
+    self.assertEqual(read(made).oom.requested, 2**63 - 1)
+
   def test_unknown_keys_and_columns_are_passed_over(self):
     made = snapshots.hand_made()
     made['later'] = {'x': 1}
@@ -265,8 +271,8 @@ class ProgramTest(unittest.TestCase):
       f.write('{"version": 3}')
     done = self.run_in(self.folder, 'bad.json')
     self.assertEqual(done.returncode, 2)
-    self.assertEqual(done.stderr, b'memory_report: bad.json: version: expected 1, found 3; read it with the tool of the '
-                                  b'library that wrote it\n')
+    self.assertEqual(done.stderr, b'memory_report: bad.json: version: expected 1, found 3; read it with the tool of '
+                                  b'the library that wrote it\n')
     self.assertEqual(os.listdir(self.folder).count('report.html'), 0)
 
   def test_a_missing_file_is_reported(self):

@@ -68,7 +68,8 @@ def hand_made():
           {'address': base + 12 * MIB, 'bytes': 4 * MIB, 'requested': 0, 'state': 'cached', 'block': 0},
       ]
   }]
-  made['holders']['rows'] = [[1, 'parameter', 'encoder.0.weight', 6 * MIB], [3, 'saved', 'total -> mul#8.self', 2 * MIB]]
+  made['holders']['rows'] = [[1, 'parameter', 'encoder.0.weight', 6 * MIB],
+                             [3, 'saved', 'total -> mul#8.self', 2 * MIB]]
   made['stats'].update(requested=_stat(8 * MIB, 12 * MIB), active=_stat(8 * MIB, 12 * MIB),
                        reserved=_stat(16 * MIB, 16 * MIB), allocations=4, frees=2, upstream_allocations=1,
                        largest_free=4 * MIB)
@@ -145,8 +146,8 @@ class _Recorder:
     address, block = self.heap.allocate(size), len(self.rows) + 1
     self.heap.own(address, block)
     self.event('alloc', block, address, size)
-    self.rows[block] = [block, address, size, requested, CATEGORIES.index(category), self._intern('operators', operator),
-                        self._intern('modules', module), block * 3, 'float32', list(shape), name, round(self.time, 2),
+    self.rows[block] = [block, address, size, requested, CATEGORIES.index(category),
+                        self._intern('operators', operator), self._intern('modules', module), block * 3, 'float32', list(shape), name, round(self.time, 2),
                         None, 0]
     return block
 
@@ -192,8 +193,8 @@ def training(steps=3, layers=6, width=256, batch=64, seed=0):
     run.free(flowing)
     for name in names:
       if name not in states:
-        states[name] = [run.allocate('optimizer_state', 'zeros_like', 'AdamW', shapes[name[-3:]], '%s.%s' % (name, kind))
-                        for kind in ('exp_avg', 'exp_avg_sq')]
+        states[name] = [run.allocate('optimizer_state', 'zeros_like', 'AdamW', shapes[name[-3:]], name + kind)
+                        for kind in ('.exp_avg', '.exp_avg_sq')]
       run.free(run.allocate('workspace', 'sqrt', 'AdamW', shapes[name[-3:]]))
       run.free(gradients[name])
     run.free(loss)

@@ -21,7 +21,7 @@ function showNotices() {
   if (data.oom)
     notices.push(`Out of memory: ${mib(data.oom.requested)} were asked for.\n${data.oom.text}`);
   if (data.dropped)
-    notices.push(`${plural(data.dropped, 'older event')} did not fit into the record. The true peak may lie before it.`);
+    notices.push(`${plural(data.dropped, 'older event')} did not fit into the record: the true peak may lie before.`);
   byId('notices').append(...notices.map(text => element('div', {text})));
 }
 

@@ -21,7 +21,7 @@ function stackingOrder(groups) {
   return order.sort((a, b) => groups.of[a] - groups.of[b] || a - b);
 }
 
-// For each column, the moment with the most live bytes of those that fall into it; the peak is never lost to decimation.
+// For each column, the moment with the most live bytes of those that fall into it: no peak is lost to decimation.
 function momentsOfColumns(range, width, position) {
   const moments = new Int32Array(width);
   const step = (range.end - range.begin) / width;
