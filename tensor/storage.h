@@ -30,6 +30,11 @@ class Storage {
   Device device() const { return stream_.device; }
   uint32_t use_count() const { return refs_.load(std::memory_order_relaxed); }
 
+  // See Tensor::record_stream.
+  void record_stream(const Stream& stream) {
+    if (allocator_) allocator_->record_stream(block_, stream);
+  }
+
   // Counts the writes that autograd must know of. Wraps around.
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   // `writer` names the operator for the error that a stale saved tensor raises; static storage duration.

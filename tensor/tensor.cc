@@ -39,9 +39,18 @@ void Tensor::check_data_access(const char* what, DType wanted) const {
   if (t.dtype != wanted)
     throw_error<DTypeError>(what, "<", wanted, ">: the tensor ", t.dtype, shape(), " holds ", t.dtype,
                             "; ask for that or convert with to(", wanted, ")");
-  if (t.device.type != kCPU && !device_api(t.device.type).host_accessible)
+  if (t.device.type == kCPU) return;
+  if (!device_api(t.device.type).host_accessible)
     throw_error<DeviceError>(what, ": the tensor ", t.dtype, shape(), " is on ", t.device,
                              ", whose memory the host cannot reach; copy it with cpu()");
+  current_stream(t.device).synchronize();
+}
+
+void Tensor::record_stream(const Stream& stream) const {
+  if (stream.device != device())
+    throw_error<DeviceError>("record_stream: the tensor ", dtype(), shape(), " is on ", device(), ", the stream on ",
+                             stream.device, "; record a stream of the tensor's own device");
+  impl().storage->record_stream(stream);
 }
 
 Scalar Tensor::item_scalar() const {
@@ -109,7 +118,7 @@ Tensor& Tensor::requires_grad_(bool value) {
 }
 GradFn Tensor::grad_fn() const {
   const internal::TensorImpl& t = impl();
-  return t.grad_fn || t.base ? recorder().grad_fn(*this) : GradFn();
+  return t.base || t.grad_fn ? recorder().grad_fn(*this) : GradFn();
 }
 Tensor Tensor::grad() const { return impl().autograd ? recorder().grad(*this) : Tensor(); }
 void Tensor::set_grad(const Tensor& grad) { recorder().set_grad(*this, grad); }
