@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "vellum/allocator/default_strategy.h"
 #include "vellum/allocator/direct.h"
 #include "vellum/allocator/strategy.h"
 #include "vellum/device/device_api.h"
@@ -47,12 +48,6 @@ std::unique_ptr<Allocator> allocator_by_environment(const char* name, Device dev
   }
 }
 
-std::unique_ptr<Allocator> default_allocator(Device device) {
-  if (device_api(device.type).shape_only) return std::make_unique<DirectAllocator>(device);
-  if (const char* name = std::getenv("VELLUM_ALLOCATOR"); name && *name) return allocator_by_environment(name, device);
-  return make_strategy("caching", device);
-}
-
 std::atomic<Allocator*>& slot(Device device) {
   check_exists(device);
   return allocators[device.type.id][device.index];
@@ -62,7 +57,7 @@ std::atomic<Allocator*>& slot(Device device) {
   std::atomic<Allocator*>& entry = slot(device);
   std::lock_guard lock(making());
   if (Allocator* made = entry.load(std::memory_order_acquire)) return *made;
-  Allocator* made = keep(default_allocator(device));
+  Allocator* made = keep(make_default_allocator(device));
   entry.store(made, std::memory_order_release);
   return *made;
 }
@@ -90,6 +85,12 @@ Allocator& allocator(Device device) {
     if (Allocator* made = allocators[device.type.id][device.index].load(std::memory_order_acquire)) [[likely]]
       return *made;
   return make_allocator(device);
+}
+
+std::unique_ptr<Allocator> make_default_allocator(Device device) {
+  if (device_api(device.type).shape_only) return std::make_unique<DirectAllocator>(device);
+  if (const char* name = std::getenv("VELLUM_ALLOCATOR"); name && *name) return allocator_by_environment(name, device);
+  return make_strategy(default_strategy(), device);
 }
 
 void set_allocator(Device device, std::unique_ptr<Allocator> allocator) {

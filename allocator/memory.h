@@ -10,11 +10,20 @@
 
 namespace vellum {
 
-// The allocator that serves a device: the one that was set, else the default strategy over the device's own memory.
-// Made at first use and never destroyed. Throws DeviceError when the device has no backend.
+// The allocator that serves a device: the one that was set, else that of make_default_allocator. Made at first use and
+// never destroyed. Throws DeviceError when the device has no backend, and as make_default_allocator.
 Allocator& allocator(Device device);
 
-// Chooses the allocator of a device. Throws InvalidArgumentError when that device's memory is already in use.
+// A new allocator over the device's own memory, of the strategy that the environment names, such as
+// VELLUM_ALLOCATOR=arena, else of the program's default (see default_strategy). Throws InvalidArgumentError listing the
+// linked strategies when the environment names another. Shape-only devices are always served directly.
+std::unique_ptr<Allocator> make_default_allocator(Device device);
+
+// Chooses the allocator of a device, whatever environment and default say; also where the program sets one itself:
+//
+//   set_allocator(device, make_strategy("arena", device));
+//
+// Throws InvalidArgumentError when that device's memory is already in use.
 void set_allocator(Device device, std::unique_ptr<Allocator> allocator);
 
 // Bytes of live blocks (after rounding), of memory held from the device, and the highest number of live bytes since

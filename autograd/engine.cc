@@ -45,10 +45,14 @@ class Task {
   void execute(TaskEntry& entry);
   void deliver(const Edge& edge, Tensor gradient);
   void retain(TaskEntry& entry);
+  void apply(TaskEntry& entry, std::span<Tensor> gradients);
+  void apply_unnamed(TaskEntry& entry, std::span<Tensor> gradients);
 
   const EngineOptions& options_;
   std::vector<Tensor> captured_;
-  std::vector<TaskEntry*> entries_;             // all that are alive, for unwinding
+  std::vector<TaskEntry*> entries_;  // all that are alive, for unwinding
+  // The leaves that got their first gradient, for unwinding.
+  std::vector<std::pair<Edge, AccumulateGrad::Begun>> begun_;
   std::unordered_map<Node*, TaskEntry*> side_;  // nodes that another pass has claimed
   struct Later {
     bool operator()(const TaskEntry* a, const TaskEntry* b) const { return a->node->sequence() < b->node->sequence(); }
@@ -56,7 +60,9 @@ class Task {
   std::priority_queue<TaskEntry*, std::vector<TaskEntry*>, Later> ready_;
 };
 
+// After an error, leaves that had no gradient have none again.
 Task::~Task() {
+  for (const auto& [leaf, begun] : begun_) static_cast<AccumulateGrad*>(leaf.node())->revert(begun);
   for (TaskEntry* e : entries_)
     if (e) release(*e);
 }
@@ -170,12 +176,19 @@ void Task::deliver(const Edge& edge, Tensor gradient) {
 }
 
 // Names the step only for who reads the name.
-void apply(Node& node, std::span<Tensor> cotangents, std::span<Tensor> gradients) {
+void Task::apply(TaskEntry& e, std::span<Tensor> gradients) {
   if (!(thread_state().mode & kModeProfiler)) [[likely]]
-    return node.apply(cotangents, gradients);
-  const std::string name = node.name();
-  const AnnotationScope annotation(Annotation::Kind::kBackward, name, {}, node.origin());
-  node.apply(cotangents, gradients);
+    return apply_unnamed(e, gradients);
+  const std::string name = e.node->name();
+  const AnnotationScope annotation(Annotation::Kind::kBackward, name, {}, e.node->origin());
+  apply_unnamed(e, gradients);
+}
+
+void Task::apply_unnamed(TaskEntry& e, std::span<Tensor> gradients) {
+  if (e.node->kind() != Node::Kind::kAccumulate)
+    return e.node->apply({e.cotangents.data(), e.cotangents.size()}, gradients);
+  auto& [leaf, begun] = begun_.emplace_back(Edge(e.node, 0), AccumulateGrad::Begun{});
+  begun = static_cast<AccumulateGrad*>(e.node)->accumulate(std::move(e.cotangents[0]));
 }
 
 void Task::execute(TaskEntry& e) {
@@ -190,7 +203,7 @@ void Task::execute(TaskEntry& e) {
       std::any_of(e.cotangents.begin(), e.cotangents.end(), [](const Tensor& g) { return g.defined(); });
   const bool runs = e.needed && arrived && !(capturing && node->kind() == Node::Kind::kAccumulate);
   if (runs) {
-    apply(*node, {e.cotangents.data(), e.cotangents.size()}, {gradients.data(), gradients.size()});
+    apply(e, {gradients.data(), gradients.size()});
     e.cotangents.clear();
     if (!options_.keep_graph) node->release_saved();
   }
@@ -210,6 +223,7 @@ std::vector<Tensor> Task::run(std::vector<Root> roots) {
     execute(e);
     release(e);
   }
+  begun_.clear();
   return std::move(captured_);
 }
 

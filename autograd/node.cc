@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <thread>
 
@@ -96,25 +97,34 @@ void AccumulateGrad::destroy() noexcept {
   internal::pool_deallocate(this, sizeof(AccumulateGrad));
 }
 
-void AccumulateGrad::apply(std::span<Tensor> cotangents, std::span<Tensor>) {
-  if (!(leaf_->flags & TensorImpl::kRequiresGrad)) return;  // switched off since it was recorded
-  Tensor gradient = fit_to_leaf(std::move(cotangents[0]), *leaf_);
-  // Threads may run backward into one leaf at the same time.
-  while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-  struct Release {
-    std::atomic_flag& flag;
-    ~Release() { flag.clear(std::memory_order_release); }
-  } release{busy_};
+void AccumulateGrad::Busy::lock() noexcept {
+  while (flag_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+}
+
+AccumulateGrad::Begun AccumulateGrad::accumulate(Tensor gradient) {
+  if (!(leaf_->flags & TensorImpl::kRequiresGrad)) return {};  // switched off since it was recorded
+  gradient = fit_to_leaf(std::move(gradient), *leaf_);
+  const std::lock_guard locked(busy_);
   Tensor& grad = state_of(*leaf_).grad;
   if (grad.defined()) {
     if (is_grad_enabled())
       grad = add(grad, gradient);
     else
       grad.add_(gradient);
-  } else {
-    // Steals the buffer where nobody else holds it.
-    grad = is_exclusive(gradient) ? std::move(gradient) : gradient.clone();
+    return {};
   }
+  // Steals the buffer where nobody else holds it.
+  grad = is_exclusive(gradient) ? std::move(gradient) : gradient.clone();
+  return {&grad.impl(), grad.impl().storage->version()};
+}
+
+void AccumulateGrad::revert(const Begun& begun) noexcept {
+  if (!begun.gradient || !leaf_ || !leaf_->autograd) return;
+  Tensor taken;  // dropped when the leaf is no longer locked
+  const std::lock_guard locked(busy_);
+  Tensor& grad = static_cast<TensorState&>(*leaf_->autograd).grad;
+  if (grad.defined() && &grad.impl() == begun.gradient && grad.impl().storage->version() == begun.version)
+    taken = std::move(grad);
 }
 
 TensorState::~TensorState() {

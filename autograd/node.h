@@ -113,7 +113,16 @@ class AccumulateGrad final : public Node {
   static AccumulateGrad* create(internal::TensorImpl* leaf);
 
   std::string name() const override { return "AccumulateGrad"; }
-  void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override;
+  void apply(std::span<Tensor> cotangents, std::span<Tensor>) override { accumulate(std::move(cotangents[0])); }
+
+  // A gradient that a leaf did not have before, and the version it had then.
+  struct Begun {
+    const internal::TensorImpl* gradient = nullptr;  // null where there was one to add to
+    uint32_t version = 0;
+  };
+  Begun accumulate(Tensor gradient);
+  // Takes away what was begun, unless it has been added to or replaced since.
+  void revert(const Begun& begun) noexcept;
 
   internal::TensorImpl* leaf() const { return leaf_; }
   void forget_leaf() { leaf_ = nullptr; }
@@ -122,8 +131,18 @@ class AccumulateGrad final : public Node {
   explicit AccumulateGrad(internal::TensorImpl* leaf) : Node(Kind::kAccumulate), leaf_(leaf) {}
   void destroy() noexcept override;
 
+  // Threads may run backward into one leaf at the same time.
+  class Busy {
+   public:
+    void lock() noexcept;
+    void unlock() noexcept { flag_.clear(std::memory_order_release); }
+
+   private:
+    std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
+  };
+
   internal::TensorImpl* leaf_;  // owns this node; null once it is gone
-  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  Busy busy_;
 };
 
 // What autograd hangs on a tensor.

@@ -17,6 +17,7 @@ class Storage {
  public:
   // Memory from `allocator`, owned. Throws OutOfMemoryError with the allocator's statistics.
   static Storage* allocate(int64_t bytes, Device device);
+  static Storage* allocate(int64_t bytes, Device device, Allocator& source);
   // Memory of somebody else. `deleter(context)` runs when the last reference goes; it may be null.
   static Storage* borrow(void* data, int64_t bytes, Device device, void (*deleter)(void*), void* context);
 
@@ -28,12 +29,13 @@ class Storage {
   void* data() const { return block_.data; }
   int64_t bytes() const { return static_cast<int64_t>(block_.bytes); }
   Device device() const { return stream_.device; }
-  uint32_t use_count() const { return refs_.load(std::memory_order_relaxed); }
-
-  // See Tensor::record_stream.
+  // Where the memory came from; null when borrowed.
+  Allocator* source() const { return allocator_; }
+  // Makes known that work enqueued on `stream` uses the memory, which is then not reused before that has finished.
   void record_stream(const Stream& stream) {
     if (allocator_) allocator_->record_stream(block_, stream);
   }
+  uint32_t use_count() const { return refs_.load(std::memory_order_relaxed); }
 
   // Counts the writes that autograd must know of. Wraps around.
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }

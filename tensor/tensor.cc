@@ -1,7 +1,5 @@
 #include "vellum/tensor/tensor.h"
 
-#include <cstring>
-
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
 #include "vellum/tensor/internal/make_tensor.h"
@@ -58,16 +56,7 @@ Scalar Tensor::item_scalar() const {
     throw_error<InvalidArgumentError>("item: a tensor with one element is needed, this one has shape ", shape(),
                                       "; reduce or index it first");
   const Tensor host = cpu();
-  const void* data = host.impl().data;
-  return visit_dtype(dtype(), [data](auto tag) -> Scalar {
-    using T = decltype(tag);
-    T value;
-    std::memcpy(&value, data, sizeof(T));
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
-      return Scalar(static_cast<float>(value));
-    else
-      return Scalar(value);
-  });
+  return internal::number_at(host.impl().data, dtype());
 }
 
 template <typename T>

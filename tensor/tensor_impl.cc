@@ -1,5 +1,6 @@
 #include "vellum/tensor/tensor_impl.h"
 
+#include "vellum/allocator/pinned.h"
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/make_tensor.h"
@@ -60,6 +61,15 @@ Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device devic
     step *= std::max<int64_t>(shape[i], 1);
   }
   return Tensor::adopt(impl);
+}
+
+Tensor make_pinned(std::span<const int64_t> shape, DType dtype, Device device) {
+  const int64_t bytes = numel_of(shape) * static_cast<int64_t>(dtype_size(dtype));
+  Storage* storage = Storage::allocate(bytes, Device(kCPU), pinned_allocator(device));
+  const Dims strides = contiguous_strides(shape);
+  Tensor pinned = make_alias(storage, shape, {strides.begin(), strides.end()}, 0, dtype);
+  storage->release();
+  return pinned;
 }
 
 Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,

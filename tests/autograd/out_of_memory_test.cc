@@ -1,17 +1,13 @@
 // Whatever allocation fails in a training step, no byte is lost and the next step is that of an undisturbed run.
 
-#include <memory>
-#include <string_view>
-
 #include "vellum/tests/autograd/testing.h"
-#include "vellum/tests/fakes/failing_allocator.h"
+#include "vellum/tests/fakes/cpu_faults.h"
 
 namespace vellum {
 namespace {
 
 using namespace vellum::testing;
-using fakes::allocations_left;
-using fakes::FailingAllocator;
+using fakes::cpu_faults;
 
 // Products, views, writes in place through a view, a broadcast, a saved output and a reduction.
 void step(Tensor& w, Tensor& b) {
@@ -23,7 +19,7 @@ void step(Tensor& w, Tensor& b) {
 }
 
 TEST(OutOfMemory, AnyAllocationOfAStepMayFail) {
-  set_allocator(Device(kCPU), std::make_unique<FailingAllocator>());
+  cpu_faults();
   Tensor w = leaf({0.1, 0.2, 0.3, 0.4}), b = leaf({1, 2, 3, 4});
   step(w, b);
   const std::vector<double> expected_w = values(w.grad()), expected_b = values(b.grad());
@@ -34,15 +30,17 @@ TEST(OutOfMemory, AnyAllocationOfAStepMayFail) {
   int failures = 0;
   for (bool failed = true; failed; ++failures) {
     SCOPED_TRACE(failures);
-    allocations_left = failures;
+    cpu_faults().inject({.at = failures});
     failed = false;
     try {
       step(w, b);
     } catch (const OutOfMemoryError&) {
       failed = true;
     }
-    allocations_left = -1;
+    cpu_faults().inject({});
     EXPECT_TRUE(is_grad_enabled());
+    EXPECT_EQ(w.grad().defined(), !failed);
+    EXPECT_EQ(b.grad().defined(), !failed);
     w.set_grad({});
     b.set_grad({});
     EXPECT_EQ(live_bytes(), before);

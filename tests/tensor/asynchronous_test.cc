@@ -239,6 +239,28 @@ TEST_F(Streams, MemoryReturnsToTheStreamItWasMadeOn) {
   EXPECT_THAT(y.to_vector<float>(), ElementsAre(6, 6));
 }
 
+TEST_F(Streams, PinnedMemoryMayGoBeforeItsCopyRan) {
+  const StreamGuard guard(a_);
+  const sim::Gate gate = sim::hold(a_);
+  Tensor host = tensor({1.f, 2.f}).pin_memory(device_);
+  const Tensor there = host.to(device_, /*non_blocking=*/true);
+  host.reset();
+  const Tensor next = tensor({8.f, 9.f}).pin_memory(device_);
+  gate.open();
+  EXPECT_THAT(there.to_vector<float>(), ElementsAre(1, 2));
+}
+
+TEST_F(Streams, PinnedMemoryIsReadWhenItsCopyRuns) {
+  const StreamGuard guard(a_);
+  Tensor host = tensor({1.f, 2.f}).pin_memory(device_);
+  const Tensor later = host.to(device_, /*non_blocking=*/true);
+  host.fill_(9);
+  EXPECT_THAT(later.to_vector<float>(), ElementsAre(9, 9)) << "it was not to be changed";
+  const Tensor at_once = host.to(device_);
+  host.fill_(3);
+  EXPECT_THAT(at_once.to_vector<float>(), ElementsAre(9, 9));
+}
+
 TEST_F(Streams, RecordStreamRefusesAStreamOfAnotherDevice) {
   const Tensor x = zeros({2}, device_);
   try {

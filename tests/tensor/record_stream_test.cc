@@ -1,4 +1,4 @@
-// Memory that is freed while other streams use it. Needs an allocator that tracks those uses.
+// Memory that is freed while other streams use it, with the allocator that serves by default.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "vellum/nn/serialization/safetensors.h"
-#include "vellum/tests/fakes/failing_allocator.h"
+#include "vellum/tests/fakes/cpu_faults.h"
 #include "vellum/tests/nn/serialization/testing.h"
 
 namespace {
@@ -88,7 +88,7 @@ namespace vellum::safetensors {
 namespace {
 
 using namespace vellum::testing;
-using fakes::allocations_left;
+using fakes::cpu_faults;
 using ::testing::AllOf;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -97,10 +97,10 @@ const std::map<std::string, std::string> kMetadata = {{"made", "later"}};
 
 class SaveFaults : public InFolder {
  protected:
-  static void SetUpTestSuite() { set_allocator(Device(kCPU), std::make_unique<fakes::FailingAllocator>()); }
+  static void SetUpTestSuite() { cpu_faults(); }
   ~SaveFaults() override {
     faults = {};
-    allocations_left = -1;
+    cpu_faults().inject({});
   }
 
   static std::map<std::string, Tensor> tensors() { return {{"a", pattern({3, 4}).t()}, {"b", pattern({5})}}; }
@@ -113,7 +113,7 @@ class SaveFaults : public InFolder {
     faults = wanted;
     const std::string message = message_of<E>([&] { save_file(path(), saved, kMetadata); });
     faults = {};
-    allocations_left = -1;
+    cpu_faults().inject({});
     expect_old();
     return message;
   }
@@ -159,7 +159,7 @@ TEST_F(SaveFaults, ATargetThatCannotBeReplaced) {
 TEST_F(SaveFaults, NoMemoryForACopy) {
   write(path(), "the old file");
   const auto saved = tensors();
-  allocations_left = 0;
+  cpu_faults().inject({.from = 0});
   EXPECT_THROW(save_file(path(), saved), OutOfMemoryError);
   expect_old();
 }
