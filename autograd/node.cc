@@ -151,13 +151,12 @@ void set_history(TensorImpl& t, Node* node, uint32_t output_nr) {
   if (node) node->retain();
   internal::GraphNode* old = std::exchange(t.grad_fn, node);
   t.output_nr = output_nr;
-  t.view_version = t.storage->version();
-  if (old) old->release();
-  if (!state || !node) return;
-  if (state->retains_grad) {
+  if (state && node && state->retains_grad) {
     node->add_retained(&t);
     state->retaining_node = node;
   }
+  t.view_version.store(t.storage->version(), std::memory_order_release);
+  if (old) old->release();
 }
 
 void accumulate(Tensor& into, Tensor from) {

@@ -1,5 +1,7 @@
 #include "vellum/tensor/recorder.h"
 
+#include <mutex>
+
 #include "vellum/autograd/autograd.h"
 #include "vellum/autograd/copy_slices.h"
 #include "vellum/autograd/engine.h"
@@ -15,10 +17,17 @@ using internal::TensorImpl;
 
 namespace {
 
+std::mutex& renewing() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
 // Gives a view whose memory was written through another handle its history from the base. No gradient flows through
-// views that were made in no_grad mode.
+// views that were made in no_grad mode. Several threads that read one view may come here at once.
 void renew_view(TensorImpl& t) {
   if (!t.is_stale() || !t.base->needs_grad() || !is_differentiable(t.dtype)) return;
+  const std::lock_guard lock(renewing());
+  if (!t.is_stale()) return;
   Node* node = ViewOfBase::create(gradient_edge(*t.base), BaseWindow(*t.base, t));
   set_history(t, node, 0);
   node->release();
@@ -135,7 +144,7 @@ class GraphRecorder final : public Recorder {
     // Views among the operands have just got the history that their base had before this write.
     for (const Tensor* input : inputs)
       if (TensorImpl* in = input->impl_or_null(); in && in->base && in->storage == t.storage)
-        in->view_version = t.storage->version() - 1;
+        in->view_version.store(t.storage->version() - 1, std::memory_order_relaxed);
     if (!t.base) {
       set_history(t, node, 0);
       node->release();

@@ -12,6 +12,7 @@
 #include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/attributes.h"
 #include "vellum/tensor/ops/slots.h"
+#include "vellum/tensor/reference_helpers.h"
 #include "vellum/tensor/view_geometry.h"
 
 namespace vellum::internal {
@@ -91,6 +92,16 @@ void run_kernel(const KernelEntry& kernel, const OpCall& call, DType compute, co
   if (!status.ok()) throw_if_error(status, call.op.name);
 }
 
+// A number of the host is written there by a kernel where there is one: nobody has to wait for a copy then.
+Tensor moved(const Tensor& t, Device device) {
+  Tensor there = make_contiguous(t.impl().shape_span(), t.dtype(), device);
+  if (t.dim() == 0 && t.device() == Device(kCPU) && is_native(fill_slot.kernel(device.type, t.dtype())))
+    fill_fresh(there, number_at(t.impl().data, t.dtype()));
+  else
+    copy_bytes(there, t.is_contiguous() ? t : cast_copy(t, t.dtype()));
+  return there;
+}
+
 // The inputs as the kernel wants them: cast, on `device`, row-major where it asks for that.
 TensorList prepare_inputs(const OpCall& call, DType compute, Device device, bool contiguous) {
   TensorList inputs;
@@ -104,11 +115,7 @@ TensorList prepare_inputs(const OpCall& call, DType compute, Device device, bool
         t = cast_copy(t, compute);
       else if (contiguous && !t.is_contiguous())
         t = cast_copy(t, t.dtype());
-      if (t.device() != device) {
-        Tensor moved = make_contiguous(t.impl().shape_span(), t.dtype(), device);
-        copy_bytes(moved, t.is_contiguous() ? t : cast_copy(t, t.dtype()));
-        t = std::move(moved);
-      }
+      if (t.device() != device) t = moved(t, device);
     }
     inputs.push_back(std::move(t));
   }
@@ -117,19 +124,6 @@ TensorList prepare_inputs(const OpCall& call, DType compute, Device device, bool
 
 Tensor host_twin(const Tensor& t) {
   return t.defined() ? make_contiguous(t.impl().shape_span(), t.dtype(), Device(kCPU)) : Tensor();
-}
-
-// Copies the bytes between the first and the last element of a strided tensor from or to the host.
-void copy_span(const Tensor& device, const Tensor& host, CopyKind kind) {
-  void* there = device.impl().data;
-  void* here = host.impl().data;
-  const bool to_host = kind == CopyKind::kDeviceToHost;
-  const Stream stream = current_stream(device.device());
-  throw_if_error(device_api(device.device().type)
-                     .copy(device.device().index, to_host ? here : there, to_host ? there : here,
-                           static_cast<size_t>(host.impl().storage->bytes()), kind, stream.handle),
-                 "host fallback");
-  stream.synchronize();
 }
 
 // A device's tensor on the host with the same strides: what lies between its elements is copied along.
@@ -143,19 +137,47 @@ Tensor host_copy(const Tensor& t) {
   Storage* bytes = Storage::allocate(reach(t.shape(), t.strides()) * t.element_size(), Device(kCPU));
   Tensor host = make_alias(bytes, t.impl().shape_span(), t.impl().stride_span(), 0, t.dtype());
   bytes->release();
-  copy_span(t, host, CopyKind::kDeviceToHost);
+  const Stream stream = current_stream(t.device());
+  throw_if_error(device_api(t.device().type)
+                     .copy(t.device().index, host.impl().data, t.impl().data,
+                           static_cast<size_t>(host.impl().storage->bytes()), CopyKind::kDeviceToHost, stream.handle),
+                 "host fallback");
+  stream.synchronize();
   return host;
+}
+
+// Row-major values of the host into a strided tensor, as many at once as lie side by side. What lies between them is
+// not touched: another stream or thread may be writing it.
+void copy_runs(const Tensor& to, const Tensor& host) {
+  const TensorImpl& t = to.impl();
+  int outer = t.rank;
+  int64_t run = 1;
+  for (; outer > 0 && (t.sizes[outer - 1] == 1 || t.strides[outer - 1] == run); --outer) run *= t.sizes[outer - 1];
+  const Dims sizes(t.shape_span().first(static_cast<size_t>(outer)));
+  const Dims strides(t.stride_span().first(static_cast<size_t>(outer)));
+  const int64_t size = to.element_size();
+  const Stream stream = current_stream(to.device());
+  Status status;
+  for (int64_t i = 0; status.ok() && i * run < t.numel; ++i)
+    status = device_api(t.device.type)
+                 .copy(t.device.index, static_cast<char*>(t.data) + reference::strided_index(i, sizes, strides) * size,
+                       static_cast<const char*>(host.impl().data) + i * run * size, static_cast<size_t>(run * size),
+                       CopyKind::kHostToDevice, stream.handle);
+  stream.synchronize();
+  throw_if_error(status, "host fallback");
 }
 
 void to_device_values(const Tensor& to, const Tensor& host) {
   if (!to.defined() || to.numel() == 0) return;
   if (to.is_contiguous()) {
     copy_bytes(to, host);
-    return;
+  } else if (is_native(copy_slot.kernel(to.device().type, to.dtype()))) {
+    const Tensor packed = make_contiguous(to.impl().shape_span(), to.dtype(), to.device());
+    copy_bytes(packed, host);
+    copy_values(to, packed);
+  } else {
+    copy_runs(to, host);
   }
-  const Tensor span = host_copy(to);
-  copy_values(span, host);
-  copy_span(to, span, CopyKind::kHostToDevice);
 }
 
 void invoke_on_host(OpSlot& slot, const OpCall& call, DType compute, const RandomState& random, Device device,
@@ -236,6 +258,8 @@ void copy_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
     throw_error<DeviceError>("to(", destination, "): a tensor on ", source, " has a shape and a dtype but no values");
   const size_t bytes = static_cast<size_t>(to.nbytes());
   if (bytes == 0) return;
+  // Memory that host and device share may still be written.
+  if (source != destination && from_api.host_accessible && source.type != kCPU) current_stream(source).synchronize();
   Status status;
   if (source == destination || from_api.host_accessible) {
     const CopyKind kind = source == destination ? CopyKind::kDeviceToDevice : CopyKind::kHostToDevice;

@@ -1,7 +1,5 @@
 #include "vellum/tensor/tensor.h"
 
-#include <cstring>
-
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
 #include "vellum/tensor/internal/live_objects.h"
@@ -42,9 +40,18 @@ void Tensor::check_data_access(const char* what, DType wanted) const {
   if (t.dtype != wanted)
     throw_error<DTypeError>(what, "<", wanted, ">: the tensor ", t.dtype, shape(), " holds ", t.dtype,
                             "; ask for that or convert with to(", wanted, ")");
-  if (t.device.type != kCPU && !device_api(t.device.type).host_accessible)
+  if (t.device.type == kCPU) return;
+  if (!device_api(t.device.type).host_accessible)
     throw_error<DeviceError>(what, ": the tensor ", t.dtype, shape(), " is on ", t.device,
                              ", whose memory the host cannot reach; copy it with cpu()");
+  current_stream(t.device).synchronize();
+}
+
+void Tensor::record_stream(const Stream& stream) const {
+  if (stream.device != device())
+    throw_error<DeviceError>("record_stream: the tensor ", dtype(), shape(), " is on ", device(), ", the stream on ",
+                             stream.device, "; record a stream of the tensor's own device");
+  impl().storage->record_stream(stream);
 }
 
 Scalar Tensor::item_scalar() const {
@@ -52,16 +59,7 @@ Scalar Tensor::item_scalar() const {
     throw_error<InvalidArgumentError>("item: a tensor with one element is needed, this one has shape ", shape(),
                                       "; reduce or index it first");
   const Tensor host = cpu();
-  const void* data = host.impl().data;
-  return visit_dtype(dtype(), [data](auto tag) -> Scalar {
-    using T = decltype(tag);
-    T value;
-    std::memcpy(&value, data, sizeof(T));
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
-      return Scalar(static_cast<float>(value));
-    else
-      return Scalar(value);
-  });
+  return internal::number_at(host.impl().data, dtype());
 }
 
 template <typename T>
@@ -112,7 +110,7 @@ Tensor& Tensor::requires_grad_(bool value) {
 }
 GradFn Tensor::grad_fn() const {
   const internal::TensorImpl& t = impl();
-  return t.grad_fn || t.base ? recorder().grad_fn(*this) : GradFn();
+  return t.base || t.grad_fn ? recorder().grad_fn(*this) : GradFn();
 }
 Tensor Tensor::grad() const { return impl().autograd ? recorder().grad(*this) : Tensor(); }
 void Tensor::set_grad(const Tensor& grad) { recorder().set_grad(*this, grad); }

@@ -137,6 +137,12 @@ class Tensor {
     impl_->storage->bump_version();
     return static_cast<T*>(impl_->data);
   }
+  // Makes known that work on `stream` uses this tensor's memory, which belongs to the stream that was current when it
+  // was made. Once the last handle is gone it is not reused before the work that was enqueued on `stream` by then has
+  // finished; without this, it may be as soon as its own stream gets there. Of memory that is not Vellum's (from_blob)
+  // the caller takes care. Throws DeviceError for a stream of another device.
+  void record_stream(const Stream& stream) const;
+
   // The only element, converted to T. Throws InvalidArgumentError when there are more or none.
   template <typename T = double>
   T item() const {
@@ -405,7 +411,7 @@ class Tensor {
   bool requires_grad() const { return impl().needs_grad(); }
   Tensor& requires_grad_(bool requires_grad = true);
   bool is_leaf() const {
-    return impl().grad_fn == nullptr && ((impl().flags & internal::TensorImpl::kRequiresGrad) || !requires_grad());
+    return impl().flags & internal::TensorImpl::kRequiresGrad ? impl().grad_fn == nullptr : !requires_grad();
   }
   GradFn grad_fn() const;
   uint32_t output_nr() const { return impl().output_nr; }

@@ -108,7 +108,7 @@ Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span
   TensorImpl& impl = view.impl();
   impl.base = from.base ? from.base : &from;
   impl.base->retain();
-  impl.view_version = from.storage->version();
+  impl.view_version.store(from.storage->version(), std::memory_order_relaxed);
   if (from.base && from.creation != CreationMode::kDefault)
     impl.creation = from.creation;
   else if (!(thread_state().mode & kModeGrad))

@@ -70,7 +70,9 @@ struct TensorImpl {
   Device device;
   MemoryRole role = MemoryRole::kNone;  // see set_memory_role
   uint32_t output_nr = 0;               // which output of grad_fn this is
-  uint32_t view_version = 0;            // version of the storage when grad_fn of this view was made
+  // Version of the storage when grad_fn of this view was made. Written after it, for threads that read the view may
+  // renew its history.
+  std::atomic<uint32_t> view_version{0};
   Storage* storage = nullptr;
   void* data = nullptr;  // of the first element
   int64_t numel = 0;
@@ -84,12 +86,15 @@ struct TensorImpl {
   int64_t strides[kMaxRank];
 
   bool is_contiguous() const { return flags & kContiguous; }
-  // A view also follows a base that was written, and so got a history, after the view was made.
+  // A view also follows a base that was written, and so got a history, after the view was made. Its own history is
+  // looked at last, when no other thread is renewing it.
   bool needs_grad() const {
-    return grad_fn != nullptr || (flags & kRequiresGrad) || (base != nullptr && is_stale() && base->needs_grad());
+    return (base != nullptr && is_stale() && base->needs_grad()) || grad_fn != nullptr || (flags & kRequiresGrad);
   }
   // Of a view: whether its memory was written through another handle since its history was made.
-  bool is_stale() const { return creation != CreationMode::kNoGrad && view_version != storage->version(); }
+  bool is_stale() const {
+    return creation != CreationMode::kNoGrad && view_version.load(std::memory_order_acquire) != storage->version();
+  }
   std::span<const int64_t> shape_span() const { return {sizes, rank}; }
   std::span<const int64_t> stride_span() const { return {strides, rank}; }
 

@@ -13,6 +13,8 @@ Tensor make_pinned(std::span<const int64_t> shape, DType dtype, Device device);
 
 // A 0-dimensional tensor on the CPU; the value is converted as Scalar::to does.
 Tensor make_number(const Scalar& value, DType dtype);
+// The element at an address of the host.
+Scalar number_at(const void* data, DType dtype);
 
 // A tensor with this geometry over a storage, which gets one more reference. No base, no history.
 Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,

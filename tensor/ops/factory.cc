@@ -226,6 +226,18 @@ Tensor make_number(const Scalar& value, DType dtype) {
   return t;
 }
 
+Scalar number_at(const void* data, DType dtype) {
+  return visit_dtype(dtype, [data](auto tag) -> Scalar {
+    using T = decltype(tag);
+    T value;
+    std::memcpy(&value, data, sizeof(T));
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      return Scalar(static_cast<float>(value));
+    else
+      return Scalar(value);
+  });
+}
+
 }  // namespace internal
 
 Tensor from_blob(void* data, const Dims& shape, const TensorOptions& options, void (*deleter)(void*), void* context) {

@@ -1,5 +1,6 @@
 // What hangs on a tensor: requires_grad, .grad, retain_grad, detach, the mode of the thread.
 
+#include <barrier>
 #include <thread>
 
 #include "vellum/tests/autograd/testing.h"
@@ -156,6 +157,28 @@ TEST(SharedLeaf, SixThreadsAddTheExactSum) {
   for (std::thread& thread : threads) thread.join();
   const double sum = kRounds * (1 + 2 + 3 + 4 + 5 + 6);
   EXPECT_THAT(values(x.grad()), ElementsAre(sum, sum, sum));
+}
+
+// Each thread finds the view's history out of date and wants it renewed.
+TEST(SharedView, ThreadsMayReadItAfterItsBaseWasWritten) {
+  constexpr int kThreads = 4, kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    Tensor x = leaf({1, 2});
+    Tensor base = x * 1;
+    const Tensor view = base.slice(0, 0, 1);
+    base.mul_(3);
+    std::barrier start(kThreads);
+    std::vector<Tensor> read(kThreads);
+    std::vector<std::thread> threads;
+    for (Tensor& y : read)
+      threads.emplace_back([&] {
+        start.arrive_and_wait();
+        y = view * 2;
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const Tensor& y : read)
+      ASSERT_THAT(values(grad({y.sum()}, {x}, {}, {.retain_graph = true})[0]), ElementsAre(6, 0));
+  }
 }
 
 TEST(SharedGraph, ThreadsMayRunOneRetainedGraphAtTheSameTime) {
