@@ -151,6 +151,7 @@ TEST_F(Arena, CountsPiecesAndNotChunks) {
   const Block outside = allocate(1000);
   {
     ArenaScope scope;
+    free(allocate(8));  // upstream, which counts nothing, hands out the chunk
     const int64_t before = arena_->allocated_on_this_thread();
     const Block a = allocate(100), b = allocate(30);
     EXPECT_EQ(arena_->stats().active.current, 1000 + 128 + 64);
@@ -168,8 +169,8 @@ TEST_F(Arena, CountsPiecesAndNotChunks) {
   free(outside);
   const MemoryStats stats = arena_->stats();
   EXPECT_EQ(stats.active.freed, stats.active.allocated);
-  EXPECT_EQ(stats.allocations, 3);
-  EXPECT_EQ(stats.frees, 3);
+  EXPECT_EQ(stats.allocations, 4);
+  EXPECT_EQ(stats.frees, 4);
 }
 
 TEST_F(Arena, WithoutRoomForAChunkUpstreamServes) {
@@ -237,7 +238,7 @@ class Segmented final : public Allocator {
  public:
   explicit Segmented(std::vector<StreamHandle>* recorded) : recorded_(recorded) {}
   std::string_view name() const override { return "segmented"; }
-  Status allocate(size_t bytes, size_t, const Stream& stream, Block* out) noexcept override {
+  Status allocate(size_t bytes, size_t, const Stream&, Block* out) noexcept override {
     *out = {std::aligned_alloc(64, (bytes + 63) / 64 * 64), bytes, nullptr};
     blocks_.push_back(*out);
     return ok_status();
