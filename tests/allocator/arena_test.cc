@@ -241,6 +241,7 @@ class Segmented final : public Allocator {
   Status allocate(size_t bytes, size_t, const Stream&, Block* out) noexcept override {
     *out = {std::aligned_alloc(64, (bytes + 63) / 64 * 64), bytes, nullptr};
     blocks_.push_back(*out);
+    allocated_ += static_cast<int64_t>(bytes);
     return ok_status();
   }
   void deallocate(const Block& block, const Stream&) noexcept override {
@@ -251,7 +252,7 @@ class Segmented final : public Allocator {
     recorded_->push_back(stream.handle);
     recorded_block = block.data;
   }
-  MemoryStats stats() const override { return {}; }
+  MemoryStats stats() const override { return {.active = {.allocated = allocated_}}; }
   void reset_peak_stats() noexcept override {}
   void visit_segments(SegmentVisitor& visitor) const override {
     for (const Block& block : blocks_) {
@@ -264,7 +265,23 @@ class Segmented final : public Allocator {
  private:
   std::vector<StreamHandle>* recorded_;
   std::vector<Block> blocks_;
+  int64_t allocated_ = 0;
 };
+
+TEST(ArenaOverAnother, AThreadIsGivenPiecesAndNotTheirChunkToo) {
+  std::vector<StreamHandle> recorded;
+  ArenaAllocator arena(std::make_unique<Segmented>(&recorded), {.chunk_bytes = kChunk});
+  const int64_t before = arena.allocated_on_this_thread();
+  Block outside, piece;
+  ASSERT_TRUE(arena.allocate(1000, kDefaultAlignment, {}, &outside).ok());
+  {
+    ArenaScope scope;
+    ASSERT_TRUE(arena.allocate(100, kDefaultAlignment, {}, &piece).ok());
+  }
+  EXPECT_EQ(arena.allocated_on_this_thread() - before, 1000 + 128);
+  arena.deallocate(outside, {});
+  arena.deallocate(piece, {});
+}
 
 TEST(ArenaOverAnother, UsesOnOtherStreamsAreTheChunks) {
   std::vector<StreamHandle> recorded;
