@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "vellum/device/status.h"
@@ -37,6 +38,7 @@ struct MemoryStats {
   int64_t upstream_allocations = 0;
   int64_t upstream_frees = 0;
   int64_t largest_free = 0;  // largest cached block, bytes
+  int64_t limit = 0;         // bytes that the strategy may hold from upstream; 0: as many as there are
 };
 
 // What a snapshot tells of the pieces of a segment, in the order of their addresses.
@@ -125,6 +127,14 @@ class Allocator {
 
   // What a live block of this allocator counts for in `active`.
   virtual size_t active_bytes(const Block& block) const noexcept { return block.bytes; }
+
+  // `callback(bytes)` is called when no cached block serves a request of `bytes`, before upstream is asked for more,
+  // and returns whether it freed any. It runs on the allocating thread, may free blocks and allocate (which does not
+  // call it again), and must not throw. Returns a number for remove_pressure_callback; 0 where a strategy knows no
+  // pressure. A call that another thread has begun may outlast the removal.
+  using PressureCallback = std::function<bool(size_t bytes)>;
+  virtual uint64_t add_pressure_callback(PressureCallback) { return 0; }
+  virtual void remove_pressure_callback(uint64_t) noexcept {}
 
   // Tells every segment and its blocks, as of one moment. The visitor must not call this allocator. Does nothing where
   // a strategy keeps no list.

@@ -27,14 +27,15 @@ constexpr uint32_t kNoClass = internal::kNumClasses;  // belongs to the heap, no
   std::abort();
 }
 
-bool is_cacheable(const HeapRequest& request) {
-  return request.bytes <= internal::kMaxClassBytes && request.stream.handle == 0;
-}
+bool is_cacheable(const HeapRequest& request) { return internal::is_small(request) && request.stream.handle == 0; }
 
 }  // namespace
 
 CachingAllocator::CachingAllocator(std::unique_ptr<Allocator> upstream, CachingOptions options)
-    : options_(options), heap_(std::move(upstream), options.host_accessible), caches_(heap_) {}
+    : thread_cache_bytes_(options.thread_cache_bytes),
+      heap_(std::move(upstream), (check_options(options), options)),
+      poisons_(heap_.poisons()),
+      caches_(heap_) {}
 
 Status CachingAllocator::allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept {
   if (bytes - 1 < internal::kMaxClassBytes && alignment == kDefaultAlignment && stream.handle == 0) [[likely]] {
@@ -49,38 +50,42 @@ Status CachingAllocator::allocate(size_t bytes, size_t alignment, const Stream& 
   return allocate_slow(bytes, alignment, stream, out);
 }
 
-void CachingAllocator::deallocate(const Block& block, const Stream&) noexcept {
+void CachingAllocator::deallocate(const Block& block, const Stream& stream) noexcept {
   auto* record = static_cast<BlockRecord*>(block.handle);
   ThreadCache* cache = caches_.find_fast();
-  if (!record || !cache || record->owner != cache) [[unlikely]]
-    return deallocate_slow(block);
+  if (!record || !cache || record->owner != cache || stream.handle != 0) [[unlikely]]
+    return deallocate_slow(block, stream);
   take_back(*cache, record, block.bytes);
   cache->push(record);
   limit(*cache);
 }
 
 inline void CachingAllocator::limit(ThreadCache& cache) noexcept {
-  if (cache.bytes() > options_.thread_cache_bytes) [[unlikely]]
+  if (cache.bytes() > thread_cache_bytes_) [[unlikely]]
     heap_.give(cache.detach_half());
 }
 
 inline void CachingAllocator::hand_out(ThreadCache& cache, BlockRecord* record, size_t bytes, Block* out) noexcept {
-  record->live = true;
+  record->requested.store(bytes, std::memory_order_relaxed);
   cache.requested.increase(static_cast<int64_t>(bytes));
   cache.active.increase(static_cast<int64_t>(record->bytes));
   cache.allocations.add(1);
-  if (options_.host_accessible) internal::unpoison(record->data, bytes);
+  if (poisons_) internal::unpoison(record->data, bytes);
   *out = {record->data, bytes, record};
 }
 
-inline void CachingAllocator::take_back(ThreadCache& cache, BlockRecord* record, size_t bytes) noexcept {
-  if (!record->live) [[unlikely]]
+inline void CachingAllocator::end_use(ThreadCache& cache, BlockRecord* record, size_t bytes) noexcept {
+  if (record->requested.load(std::memory_order_relaxed) == 0) [[unlikely]]
     die_of_double_free({record->data, bytes, record});
-  record->live = false;
+  record->requested.store(0, std::memory_order_relaxed);
   cache.requested.decrease(static_cast<int64_t>(bytes));
-  cache.active.decrease(static_cast<int64_t>(record->bytes));
   cache.frees.add(1);
-  if (options_.host_accessible) internal::poison(record->data, record->bytes);
+}
+
+inline void CachingAllocator::take_back(ThreadCache& cache, BlockRecord* record, size_t bytes) noexcept {
+  end_use(cache, record, bytes);
+  cache.active.decrease(static_cast<int64_t>(record->bytes));
+  if (poisons_) internal::poison(record->data, record->bytes);
 }
 
 Status CachingAllocator::allocate_slow(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept try {
@@ -124,52 +129,62 @@ void CachingAllocator::collect_remote(ThreadCache& cache) noexcept {
   limit(cache);
 }
 
-Status CachingAllocator::fetch(ThreadCache& cache, const HeapRequest& request, BlockRecord** out) noexcept {
-  if ((*out = heap_.take(request))) return ok_status();
-  if (caches_.drain_remotes() && (*out = heap_.take(request))) return ok_status();
-  const Status status = heap_.grow(request, false, out);
-  return status.code == StatusCode::kOutOfMemory ? fetch_under_pressure(cache, request, out) : status;
-}
-
-Status CachingAllocator::fetch_under_pressure(ThreadCache& cache, const HeapRequest& request,
-                                              BlockRecord** out) noexcept {
-  caches_.hand_over(cache);
-  caches_.drain_remotes();
-  if ((*out = heap_.take(request))) return ok_status();
-  empty_cache();
-  if (const Status status = heap_.grow(request, false, out); status.code != StatusCode::kOutOfMemory) return status;
-  return heap_.grow(request, true, out);
-}
-
 void CachingAllocator::follow_empty_cache(ThreadCache& cache) noexcept {
   const uint64_t epoch = caches_.epoch();
   if (cache.epoch == epoch) return;
   cache.epoch = epoch;
   caches_.hand_over(cache);
-  heap_.release_free_segments();
+  heap_.release();
 }
 
 void CachingAllocator::empty_cache() noexcept {
   caches_.next_epoch();
-  if (ThreadCache* cache = caches_.find()) follow_empty_cache(*cache);
+  try {
+    ThreadCaches::Use cache(caches_);
+    poll(*cache);
+    follow_empty_cache(*cache);
+  } catch (const std::bad_alloc&) {  // then this thread has nothing cached, and pending blocks stay
+  }
   caches_.drain_remotes();
-  heap_.release_free_segments();
+  heap_.release();
 }
 
-void CachingAllocator::deallocate_slow(const Block& block) noexcept {
+void CachingAllocator::record_stream(const Block& block, const Stream& stream) noexcept {
+  auto* record = static_cast<BlockRecord*>(block.handle);
+  if (record && heap_.tracks_uses()) heap_.note_use(record, stream);
+}
+
+void CachingAllocator::deallocate_slow(const Block& block, const Stream& stream) noexcept {
   ThreadCaches::Use cache(caches_);
   auto* record = static_cast<BlockRecord*>(block.handle);
   if (!record) {
     cache->frees.add(1);
     return;
   }
+  record_stream(block, stream);
+  if (internal::StreamUses::has_uses(record)) {
+    end_use(*cache, record, block.bytes);
+    return heap_.defer(record);
+  }
   // Read before the block is given away: its owner may hand it out again at once.
   ThreadCache* owner = record->owner;
   take_back(*cache, record, block.bytes);
-  if (!owner) return heap_.give(record);
+  if (!owner) {
+    record->next = nullptr;
+    return heap_.give(record);
+  }
   if (owner != &*cache) return owner->push_remote(record);
   cache->push(record);
   limit(*cache);
+}
+
+// Blocks whose last use has ended since count as active no longer.
+void CachingAllocator::poll(ThreadCache& cache) noexcept {
+  if (const size_t bytes = heap_.poll()) cache.active.decrease(static_cast<int64_t>(bytes));
+}
+
+size_t CachingAllocator::active_bytes(const Block& block) const noexcept {
+  return block.handle ? static_cast<const BlockRecord*>(block.handle)->bytes : 0;
 }
 
 MemoryStats CachingAllocator::stats() const {

@@ -1,9 +1,6 @@
 #include "vellum/allocator/caching_heap.h"
 
 #include <algorithm>
-#include <bit>
-#include <new>
-#include <tuple>
 #include <utility>
 
 #include "vellum/allocator/poison.h"
@@ -12,91 +9,98 @@
 namespace vellum::internal {
 namespace {
 
-constexpr size_t kSlabRecords = 64;
-constexpr size_t kCarveRecords = 3;  // a front, the block and a rest
-
-// Integers, because a dry run's addresses are not memory.
-void* advance(void* data, size_t bytes) { return std::bit_cast<void*>(std::bit_cast<uintptr_t>(data) + bytes); }
-
-size_t distance_to_alignment(const void* data, size_t alignment) {
-  return -std::bit_cast<uintptr_t>(data) & (alignment - 1);
-}
-
-// Bytes that hold the request wherever it comes to lie.
-size_t needed_bytes(const HeapRequest& request) {
-  return request.alignment <= kClassStep ? request.bytes : request.bytes + request.alignment - kClassStep;
-}
-
-bool is_small(const HeapRequest& request) { return request.bytes <= kMaxClassBytes; }
-
-size_t segment_bytes(const HeapRequest& request) {
-  const size_t needed = needed_bytes(request);
-  if (is_small(request)) return std::max(needed, CachingHeap::kSmallSegment);
-  if (needed < CachingHeap::kOwnSegment) return CachingHeap::kLargeSegment;
-  return round_up(needed, CachingHeap::kSegmentStep);
-}
+constexpr size_t kCarveRecords = 3;                  // a front, the block and a rest
+constexpr size_t kOversizeSlack = size_t{20} << 20;  // an unsplit block may be this much larger than its request
+constexpr StreamHandle kLastStream = ~StreamHandle{0};
 
 }  // namespace
 
-bool FitOrder::operator()(const BlockRecord* a, const BlockRecord* b) const {
-  // The record breaks the tie between blocks without data.
-  return std::tuple(a->segment->stream.handle, a->bytes, std::bit_cast<uintptr_t>(a->data), a) <
-         std::tuple(b->segment->stream.handle, b->bytes, std::bit_cast<uintptr_t>(b->data), b);
-}
-
-bool FitOrder::operator()(const BlockRecord* a, const FitKey& b) const {
-  return std::tuple(a->segment->stream.handle, a->bytes) < std::tuple(b.stream, b.bytes);
-}
-
-CachingHeap::CachingHeap(std::unique_ptr<Allocator> upstream, bool host_accessible)
-    : upstream_(std::move(upstream)), host_accessible_(host_accessible) {}
+CachingHeap::CachingHeap(std::unique_ptr<Allocator> upstream, const CachingOptions& options)
+    : upstream_(std::move(upstream)),
+      options_(options),
+      pages_(options.extendable_segments ? upstream_->pages() : nullptr),
+      events_(upstream_->events()),
+      // Work that has been enqueued may touch a block after it was freed on its stream.
+      poison_(options.host_accessible && !events_),
+      uses_(events_) {}
 
 CachingHeap::~CachingHeap() {
-  for (Segment& segment : segments_) {
-    if (host_accessible_) unpoison(segment.memory.data, segment.bytes);
-    upstream_->deallocate(segment.memory, segment.stream);
-  }
+  synchronize_pending();
+  settle_streams();
+  for (Segment& segment : segments_) segment.extendable ? release_addresses(segment) : give_upstream(segment);
 }
 
-BlockRecord* CachingHeap::take(const HeapRequest& request) noexcept {
-  std::lock_guard lock(mutex_);
+bool CachingHeap::splits(const HeapRequest& request) const { return pages_ || request.bytes < options_.max_split_size; }
+
+BlockRecord* CachingHeap::find_fit(const HeapRequest& request, StreamHandle stream) {
   FreeSet& free = is_small(request) ? small_ : large_;
-  const auto fit = free.lower_bound(FitKey{request.stream.handle, needed_bytes(request)});
-  if (fit == free.end() || (*fit)->segment->stream.handle != request.stream.handle) return nullptr;
-  if (!reserve_records()) return nullptr;
-  BlockRecord* record = *fit;
+  const auto fit = free.lower_bound(FitKey{stream, needed_bytes(request)});
+  if (fit == free.end() || (*fit)->stream.handle != stream) return nullptr;
+  if (pages_) return *fit;
+  const size_t bytes = (*fit)->bytes;
+  const bool oversize = bytes >= options_.max_split_size;
+  const bool wastes = splits(request) ? oversize : bytes >= request.bytes + kOversizeSlack;
+  return wastes ? nullptr : *fit;
+}
+
+BlockRecord* CachingHeap::take_locked(const HeapRequest& request, StreamHandle from) {
+  BlockRecord* record = find_fit(request, from);
+  if (!record || !records_.reserve(kCarveRecords)) return nullptr;
+  ++clock_;
   remove_free(record);
   return carve(record, request);
 }
 
-Status CachingHeap::grow(const HeapRequest& request, bool exact, BlockRecord** out) noexcept try {
-  std::list<Segment> fresh(1);
-  Segment& segment = fresh.front();
-  segment.bytes = exact ? needed_bytes(request) : segment_bytes(request);
-  segment.stream = request.stream;
-  segment.small = is_small(request);
-  segment.self = fresh.begin();
-  const Status status = upstream_->allocate(segment.bytes, kDefaultAlignment, segment.stream, &segment.memory);
-  if (!status.ok()) return status;
+BlockRecord* CachingHeap::take(const HeapRequest& request) noexcept {
+  std::lock_guard lock(mutex_);
+  return take_locked(request, request.stream.handle);
+}
 
-  std::unique_lock lock(mutex_);
-  if (!reserve_records()) {
-    lock.unlock();
-    upstream_->deallocate(segment.memory, segment.stream);
-    return {StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
+BlockRecord* CachingHeap::take_from_idle_streams(const HeapRequest& request) noexcept {
+  if (!uses_.active()) return nullptr;
+  std::lock_guard lock(mutex_);
+  FreeSet& free = is_small(request) ? small_ : large_;
+  for (auto it = free.begin(); it != free.end();) {
+    const Stream donor = (*it)->stream;
+    if (donor.handle != request.stream.handle && find_fit(request, donor.handle) && records_.reserve(kCarveRecords) &&
+        uses_.order(donor, request.stream, true)) {
+      BlockRecord* record = take_locked(request, donor.handle);
+      record->stream = request.stream;
+      return record;
+    }
+    if (donor.handle == kLastStream) break;
+    it = free.lower_bound(FitKey{donor.handle + 1, 0});
   }
-  if (host_accessible_) poison(segment.memory.data, segment.bytes);
-  segments_.splice(segments_.end(), fresh);
-  increase(stats_.reserved, static_cast<int64_t>(segment.bytes));
-  ++stats_.upstream_allocations;
-  BlockRecord* record = new_record();
-  record->data = segment.memory.data;
-  record->bytes = segment.bytes;
-  record->segment = &segment;
-  *out = carve(record, request);
-  return ok_status();
-} catch (const std::bad_alloc&) {
-  return {StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
+  return nullptr;
+}
+
+BlockRecord* CachingHeap::take_from_all_streams(const HeapRequest& request) noexcept {
+  if (!uses_.active()) return nullptr;
+  std::lock_guard lock(mutex_);
+  merge_streams(request.stream);
+  return take_locked(request, request.stream.handle);
+}
+
+// Passes the free blocks of all streams to `taker`.
+void CachingHeap::merge_streams(const Stream& taker) {
+  for (FreeSet* free : {&small_, &large_})
+    for (auto it = free->begin(); it != free->end();) {
+      const Stream donor = (*it)->stream;
+      if (donor.handle != taker.handle && uses_.order(donor, taker, false)) pass_on(free, donor, taker);
+      if (donor.handle == kLastStream) break;
+      it = free->lower_bound(FitKey{donor.handle + 1, 0});
+    }
+}
+
+void CachingHeap::pass_on(FreeSet* free, const Stream& donor, const Stream& taker) {
+  for (;;) {
+    const auto it = free->lower_bound(FitKey{donor.handle, 0});
+    if (it == free->end() || (*it)->stream.handle != donor.handle) return;
+    BlockRecord* record = *it;
+    remove_free(record);
+    record->stream = taker;
+    give_locked(record);
+  }
 }
 
 // Cuts the request out of a block that is in no list, and frees what is before and after it.
@@ -106,16 +110,19 @@ BlockRecord* CachingHeap::carve(BlockRecord* record, const HeapRequest& request)
     insert_free(record);
     record = rest;
   }
-  if (record->bytes > request.bytes) insert_free(split(record, request.bytes));
+  if (record->bytes > request.bytes && splits(request)) insert_free(split(record, request.bytes));
+  record->state = BlockState::kUsed;
   return record;
 }
 
-// Shortens `record` to `bytes` and returns the record of the rest.
+// Shortens `record` to `bytes` and returns the record of the rest, which is like it and in no set.
 BlockRecord* CachingHeap::split(BlockRecord* record, size_t bytes) {
-  BlockRecord* rest = new_record();
+  BlockRecord* rest = records_.take();
   rest->data = record->data ? advance(record->data, bytes) : nullptr;
   rest->bytes = record->bytes - bytes;
   rest->segment = record->segment;
+  rest->stream = record->stream;
+  rest->freed_at = record->freed_at;
   rest->before = record;
   rest->after = record->after;
   if (rest->after) rest->after->before = rest;
@@ -127,119 +134,110 @@ BlockRecord* CachingHeap::split(BlockRecord* record, size_t bytes) {
 void CachingHeap::give(BlockRecord* list) noexcept {
   if (!list) return;
   std::lock_guard lock(mutex_);
+  ++clock_;
   while (BlockRecord* record = list) {
     list = record->next;
+    record->freed_at = clock_;
     give_locked(record);
   }
 }
 
-void CachingHeap::give_locked(BlockRecord* record) {
-  if (BlockRecord* after = record->after; after && after->free) {
+// Returns the free block that the given one is part of.
+BlockRecord* CachingHeap::give_locked(BlockRecord* record) {
+  const auto joins = [record](const BlockRecord* other) {
+    return other && other->state == BlockState::kFree && other->stream.handle == record->stream.handle;
+  };
+  if (BlockRecord* after = record->after; joins(after)) {
     remove_free(after);
     absorb_next(record);
   }
-  if (BlockRecord* before = record->before; before && before->free) {
+  if (BlockRecord* before = record->before; joins(before)) {
     remove_free(before);
     absorb_next(before);
     record = before;
   }
   insert_free(record);
+  return record;
 }
 
-// Merges the block after `record` into it; neither is in the free set any more.
+// Merges the block after `record` into it; neither is in a set any more.
 void CachingHeap::absorb_next(BlockRecord* record) {
   BlockRecord* next = record->after;
   record->bytes += next->bytes;
+  record->freed_at = std::max(record->freed_at, next->freed_at);
   record->after = next->after;
   if (record->after) record->after->before = record;
-  recycle(next);
+  records_.give_back(next);
+}
+
+// Free remainders of whole segments count as split; those of extendable ones merge again or go back page by page.
+void CachingHeap::count_split(const BlockRecord* record, bool more) {
+  const Segment& segment = *record->segment;
+  if (segment.extendable || record->bytes == segment.bytes) return;
+  const auto bytes = static_cast<int64_t>(record->bytes);
+  more ? increase(stats_.split, bytes) : decrease(stats_.split, bytes);
 }
 
 void CachingHeap::insert_free(BlockRecord* record) {
-  record->free = true;
+  record->state = BlockState::kFree;
+  record->segment->free += record->bytes;
   record->node.value() = record;
   free_set(record).insert(std::move(record->node));
-  if (record->bytes != record->segment->bytes) increase(stats_.split, static_cast<int64_t>(record->bytes));
+  count_split(record, true);
 }
 
 void CachingHeap::remove_free(BlockRecord* record) {
   FreeSet& free = free_set(record);
-  record->free = false;
+  record->state = BlockState::kUsed;
+  record->segment->free -= record->bytes;
   record->node = free.extract(free.find(record));
-  if (record->bytes != record->segment->bytes) decrease(stats_.split, static_cast<int64_t>(record->bytes));
+  count_split(record, false);
 }
 
-void CachingHeap::unlink_free_segments(FreeSet* free, std::list<Segment>* out) {
-  for (auto it = free->begin(); it != free->end();) {
-    BlockRecord* record = *it++;
-    Segment* segment = record->segment;
-    if (record->bytes != segment->bytes) continue;
-    remove_free(record);
-    recycle(record);
-    decrease(stats_.reserved, static_cast<int64_t>(segment->bytes));
-    ++stats_.upstream_frees;
-    out->splice(out->end(), segments_, segment->self);
-  }
-}
-
-void CachingHeap::release_free_segments() noexcept {
-  std::list<Segment> released;
-  {
-    std::lock_guard lock(mutex_);
-    unlink_free_segments(&small_, &released);
-    unlink_free_segments(&large_, &released);
-  }
-  for (const Segment& segment : released) {
-    if (host_accessible_) unpoison(segment.memory.data, segment.bytes);
-    upstream_->deallocate(segment.memory, segment.stream);
-  }
-}
-
-void CachingHeap::add_stats(MemoryStats* stats) const {
+void CachingHeap::note_use(BlockRecord* record, const Stream& stream) noexcept {
   std::lock_guard lock(mutex_);
-  stats->reserved = stats_.reserved;
-  stats->split = stats_.split;
-  stats->upstream_allocations = stats_.upstream_allocations;
-  stats->upstream_frees = stats_.upstream_frees;
-  for (const FreeSet* free : {&small_, &large_})
-    for (const BlockRecord* record : *free)
-      stats->largest_free = std::max(stats->largest_free, static_cast<int64_t>(record->bytes));
+  uses_.note(record, stream);
+  // From now on the block returns through the heap, not through a thread's free list.
+  if (StreamUses::has_uses(record)) record->owner = nullptr;
 }
 
-void CachingHeap::reset_peak_stats() noexcept {
+void CachingHeap::defer(BlockRecord* record) noexcept {
   std::lock_guard lock(mutex_);
-  stats_.reserved.peak = stats_.reserved.current;
-  stats_.split.peak = stats_.split.current;
+  uses_.defer(record);
+  waiting_.store(true, std::memory_order_relaxed);
 }
 
-// Makes sure that carving a block cannot fail half way.
-bool CachingHeap::reserve_records() noexcept try {
-  if (spares_ >= kCarveRecords) return true;
-  slabs_.push_back(std::make_unique<BlockRecord[]>(kSlabRecords));
-  FreeSet scratch;
-  for (size_t i = 0; i < kSlabRecords; ++i) {
-    BlockRecord* record = &slabs_.back()[i];
-    record->node = scratch.extract(scratch.insert(record).first);
-    recycle(record);
+size_t CachingHeap::poll() noexcept {
+  if (!waiting_.load(std::memory_order_relaxed)) return 0;
+  std::lock_guard lock(mutex_);
+  return poll_locked();
+}
+
+size_t CachingHeap::poll_locked() {
+  size_t bytes = 0;
+  ++clock_;
+  for (BlockRecord* list = uses_.poll(); BlockRecord* record = list;) {
+    list = record->next;
+    bytes += record->bytes;
+    record->freed_at = clock_;
+    give_locked(record);
   }
-  return true;
-} catch (const std::bad_alloc&) {
-  return spares_ >= kCarveRecords;
+  waiting_.store(uses_.pending() > 0, std::memory_order_relaxed);
+  return bytes;
 }
 
-BlockRecord* CachingHeap::new_record() {
-  BlockRecord* record = spare_;
-  spare_ = record->next;
-  --spares_;
-  record->before = record->after = record->next = nullptr;
-  record->free = false;
-  return record;
-}
-
-void CachingHeap::recycle(BlockRecord* record) {
-  record->next = spare_;
-  spare_ = record;
-  ++spares_;
+size_t CachingHeap::synchronize_pending() noexcept {
+  std::unique_lock lock(mutex_);
+  size_t bytes = 0;
+  EventHandle event = 0;
+  // Not of the blocks that come to wait meanwhile. Events live as long as the heap.
+  for (size_t left = uses_.unfinished(); left > 0 && uses_.next_pending(&event); --left) {
+    lock.unlock();
+    (void)events_->synchronize(event);
+    lock.lock();
+    bytes += poll_locked();
+  }
+  return bytes;
 }
 
 }  // namespace vellum::internal

@@ -1,57 +1,22 @@
 #ifndef VELLUM_ALLOCATOR_CACHING_HEAP_H_
 #define VELLUM_ALLOCATOR_CACHING_HEAP_H_
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <set>
-#include <vector>
+#include <string>
 
 #include "vellum/allocator/allocator.h"
+#include "vellum/allocator/caching_options.h"
+#include "vellum/allocator/caching_records.h"
+#include "vellum/allocator/caching_streams.h"
 #include "vellum/allocator/size_classes.h"
 
 namespace vellum::internal {
-
-class ThreadCache;
-struct BlockRecord;
-
-// One piece of memory from upstream, cut into blocks. It serves one stream only.
-struct Segment {
-  Block memory;
-  size_t bytes = 0;
-  Stream stream;
-  bool small = false;  // cut for requests of at most kMaxClassBytes
-  std::list<Segment>::iterator self;
-};
-
-// Order of the free blocks: best fit is the first of at least the wanted size, lowest address first.
-struct FitKey {
-  StreamHandle stream;
-  size_t bytes;
-};
-struct FitOrder {
-  using is_transparent = void;
-  bool operator()(const BlockRecord* a, const BlockRecord* b) const;
-  bool operator()(const BlockRecord* a, const FitKey& b) const;
-};
-using FreeSet = std::set<BlockRecord*, FitOrder>;
-
-// What is known of a block, kept apart from the block's memory, which the host may not be able to touch.
-struct alignas(64) BlockRecord {
-  void* data = nullptr;
-  size_t bytes = 0;
-  BlockRecord* next = nullptr;   // in whichever list the record is
-  ThreadCache* owner = nullptr;  // the cache that a freed block returns to; null for the heap
-  uint32_t size_class = 0;       // set with `owner` whenever the heap hands the block out
-  bool live = false;             // handed out to a caller
-  bool free = false;             // in the heap's free set
-  Segment* segment = nullptr;
-  BlockRecord* before = nullptr;  // neighbours within the segment
-  BlockRecord* after = nullptr;
-  FreeSet::node_type node;  // this record's node while it is not in the free set, so that freeing allocates nothing
-};
 
 // What the heap is asked for: `bytes` is already rounded to a class or to kLargeStep.
 struct HeapRequest {
@@ -60,15 +25,19 @@ struct HeapRequest {
   Stream stream;
 };
 
-// The part of the caching strategy that all threads share: segments from upstream, best fit by size and address, split
-// exactly, merge with both neighbours. Thread-safe; its lock is not held while upstream works. Sizes are multiples of
-// kClassStep throughout, so a remainder is always worth keeping, and what a block occupies does not depend on where it
-// was cut from.
+// The part of the caching strategy that all threads share: memory from upstream, best fit by size and address, split
+// exactly, merge with both neighbours. Thread-safe. Its lock is not held while upstream allocates or frees, nor while
+// the host waits for a stream. Sizes are multiples of kClassStep throughout, so a remainder is always worth keeping,
+// and what a block occupies does not depend on where it was cut from (but for max_split_size).
 //
 // Small requests are cut from segments of their own, lest they break up the large ones.
+//
+// A free block belongs to one stream, and only neighbours of one stream merge. Memory passes to another stream only by
+// StreamUses::order, which makes all later work of the receiver wait for what the donor was given before. So no free
+// block carries events with it, and no merge can lose one.
 class CachingHeap {
  public:
-  CachingHeap(std::unique_ptr<Allocator> upstream, bool host_accessible);
+  CachingHeap(std::unique_ptr<Allocator> upstream, const CachingOptions& options);
   ~CachingHeap();
   CachingHeap(const CachingHeap&) = delete;
   CachingHeap& operator=(const CachingHeap&) = delete;
@@ -77,45 +46,117 @@ class CachingHeap {
   static constexpr size_t kLargeSegment = size_t{20} << 20;
   static constexpr size_t kOwnSegment = size_t{10} << 20;  // from here on a request gets a segment of its own
   static constexpr size_t kSegmentStep = size_t{2} << 20;
+  static constexpr size_t kReservation = size_t{64} << 30;  // address space of an extendable segment
 
-  // A block from the free ones, or null.
+  // A block from the free ones of the request's stream, or null.
   BlockRecord* take(const HeapRequest& request) noexcept;
-  // A block from a new segment; `exact` asks upstream for no more than the request itself.
+  // A block from another stream that has nothing to do, or null.
+  BlockRecord* take_from_idle_streams(const HeapRequest& request) noexcept;
+  // A block from all free ones, which pass to the request's stream, or null. That stream waits for the others.
+  BlockRecord* take_from_all_streams(const HeapRequest& request) noexcept;
+  // A block from new memory; `exact` asks upstream for no more than the request itself.
   Status grow(const HeapRequest& request, bool exact, BlockRecord** out) noexcept;
   // Takes back a list of blocks that `next` links.
   void give(BlockRecord* list) noexcept;
-  // Returns segments without any block in use to upstream.
-  void release_free_segments() noexcept;
+
+  // Uses of a block in use on other streams; a block that has any is given back by `defer`, and is free when a later
+  // poll finds all of them complete. Returns the bytes of such blocks.
+  void note_use(BlockRecord* record, const Stream& stream) noexcept;
+  void defer(BlockRecord* record) noexcept;
+  size_t poll() noexcept;
+  // Waits for all uses of blocks given back so far, and returns as `poll` does.
+  size_t synchronize_pending() noexcept;
+  bool tracks_uses() const { return uses_.active(); }
+
+  // Returns free memory to upstream until it is at least `bytes`: all by default.
+  void release(size_t bytes = SIZE_MAX) noexcept;
+  // Before `request` makes the heap grow beyond the threshold: returns what has been free for longest.
+  void collect_garbage(const HeapRequest& request) noexcept;
 
   void add_stats(MemoryStats* stats) const;
   void reset_peak_stats() noexcept;
-  bool host_accessible() const { return host_accessible_; }
+  void visit(SegmentVisitor& visitor) const;
+  // Whether freed memory may be poisoned.
+  bool poisons() const { return poison_; }
+  // What is wrong with the lists, or nothing. For tests.
+  std::string check_invariants() const;
 
  private:
+  // Which free blocks may go.
+  struct ByAge {
+    uint64_t settled;  // those freed up to here are behind all streams
+    uint64_t oldest;   // those freed up to here have been free for long enough
+    bool admits(const BlockRecord* record) const { return record->freed_at <= std::min(settled, oldest); }
+  };
+
+  BlockRecord* find_fit(const HeapRequest& request, StreamHandle stream);
+  BlockRecord* take_locked(const HeapRequest& request, StreamHandle from);
   BlockRecord* carve(BlockRecord* record, const HeapRequest& request);
   BlockRecord* split(BlockRecord* record, size_t bytes);
-  void give_locked(BlockRecord* record);
+  BlockRecord* give_locked(BlockRecord* record);
   void absorb_next(BlockRecord* record);
   void insert_free(BlockRecord* record);
   void remove_free(BlockRecord* record);
-  void unlink_free_segments(FreeSet* free, std::list<Segment>* out);
-  bool reserve_records() noexcept;
-  BlockRecord* new_record();
-  void recycle(BlockRecord* record);
+  void count_split(const BlockRecord* record, bool more);
+  void merge_streams(const Stream& taker);
+  void pass_on(FreeSet* free, const Stream& donor, const Stream& taker);
+  size_t poll_locked();
+  bool splits(const HeapRequest& request) const;
   FreeSet& free_set(const BlockRecord* record) { return record->segment->small ? small_ : large_; }
 
+  size_t segment_bytes(const HeapRequest& request) const;
+  Status claim(size_t bytes);
+  Status grow_segment(const HeapRequest& request, size_t bytes, BlockRecord** out);
+  BlockRecord* add_segment(std::list<Segment>& fresh);
+  Status extend(const HeapRequest& request, BlockRecord** out);
+  bool extend_any(const HeapRequest& request, Status* status, BlockRecord** out);
+  bool pages_for(const BlockRecord* hole, const HeapRequest& request, size_t* bytes) const;
+  Status map_front(BlockRecord* hole, size_t bytes, BlockRecord** out);
+  void insert_unmapped(BlockRecord* record);
+  void merge_unmapped(BlockRecord* record);
+  Status reserve_addresses(const HeapRequest& request);
+  void give_upstream(const Segment& segment);
+  void release_addresses(const Segment& segment);
+
+  uint64_t settle_streams() noexcept;
+  size_t release_up_to(size_t bytes, const ByAge& age) noexcept;
+  bool is_releasable(const Segment& segment, const ByAge& age) const;
+  size_t unlink_whole_segments(size_t bytes, const ByAge& age, std::list<Segment>* out);
+  size_t unlink_segment(Segment& segment, std::list<Segment>* out);
+  size_t unmap_pages(FreeSet* free, size_t bytes, const ByAge& age);
+  size_t unmap_pages_of(BlockRecord* record, size_t bytes);
+  size_t whole_pages(const BlockRecord* record, void** data) const;
+  void release_empty_reservations();
+  uint64_t mean_free_time(uint64_t settled) const;
+  std::string check_segment(const Segment& segment) const;
+
   const std::unique_ptr<Allocator> upstream_;
-  const bool host_accessible_;
+  const CachingOptions options_;
+  PageSource* const pages_;  // null: whole segments
+  EventSource* const events_;
+  const bool poison_;
 
   mutable std::mutex mutex_;
   FreeSet small_;
   FreeSet large_;
+  AddressSet unmapped_;
   std::list<Segment> segments_;
-  MemoryStats stats_;  // reserved, split and the upstream counts
-  std::vector<std::unique_ptr<BlockRecord[]>> slabs_;
-  BlockRecord* spare_ = nullptr;
-  size_t spares_ = 0;
+  StreamUses uses_;
+  MemoryStats stats_;   // reserved, split and the upstream counts
+  size_t claimed_ = 0;  // bytes reserved, or on their way from or to upstream
+  uint64_t clock_ = 0;  // counts frees and fetches
+  RecordPool records_;
+  std::atomic<bool> waiting_{false};  // whether blocks are pending
 };
+
+// Bytes that hold the request wherever it comes to lie.
+inline size_t needed_bytes(const HeapRequest& request) {
+  return request.alignment <= kClassStep ? request.bytes : request.bytes + request.alignment - kClassStep;
+}
+inline size_t distance_to_alignment(const void* data, size_t alignment) {
+  return -std::bit_cast<uintptr_t>(data) & (alignment - 1);
+}
+inline bool is_small(const HeapRequest& request) { return request.bytes <= kMaxClassBytes; }
 
 }  // namespace vellum::internal
 

@@ -2,13 +2,21 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "vellum/allocator/request.h"
 #include "vellum/allocator/size_classes.h"
 
 namespace vellum {
 
-DirectAllocator::DirectAllocator(Device device) : device_(device), api_(device_api(device.type)) {}
+DirectAllocator::DirectAllocator(Device device)
+    : device_(device), api_(device_api(device.type)), pages_(api_, device.index), events_(device) {}
+
+PageSource* DirectAllocator::pages() noexcept {
+  return api_.granularity > 0 && api_.reserve && api_.map && api_.unmap && api_.release ? &pages_ : nullptr;
+}
+
+EventSource* DirectAllocator::events() noexcept { return events_.available() ? &events_ : nullptr; }
 
 Status DirectAllocator::ask_device(size_t occupied, size_t alignment, void** data) noexcept {
   const Status status = api_.allocate(device_.index, occupied, alignment, data);
@@ -16,7 +24,7 @@ Status DirectAllocator::ask_device(size_t occupied, size_t alignment, void** dat
   return {StatusCode::kDeviceError, "the device reported success but gave no memory"};
 }
 
-Status DirectAllocator::allocate(size_t bytes, size_t alignment, const Stream&, Block* out) noexcept {
+Status DirectAllocator::allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept {
   if (const Status status = internal::check_request(bytes, alignment); !status.ok()) return status;
   alignment = std::max(alignment, bytes >= kHugePage ? kHugePage : kDefaultAlignment);
   const size_t occupied = internal::round_up(bytes, alignment);
@@ -25,8 +33,10 @@ Status DirectAllocator::allocate(size_t bytes, size_t alignment, const Stream&, 
     if (const Status status = ask_device(occupied, alignment, &data); !status.ok()) return status;
 
   // The handle carries what the block occupies, which the device wants back and the block does not tell.
-  *out = {data, bytes, std::bit_cast<void*>(occupied)};
+  const Block block{data, bytes, std::bit_cast<void*>(occupied)};
   std::lock_guard lock(mutex_);
+  if (const Status status = note_live(block, occupied, stream); !status.ok()) return status;
+  *out = block;
   ++stats_.allocations;
   if (bytes == 0) return ok_status();
   ++stats_.upstream_allocations;
@@ -36,6 +46,14 @@ Status DirectAllocator::allocate(size_t bytes, size_t alignment, const Stream&, 
   return ok_status();
 }
 
+Status DirectAllocator::note_live(const Block& block, size_t occupied, const Stream& stream) noexcept try {
+  if (block.data) live_[block.data] = {block.bytes, occupied, stream};
+  return ok_status();
+} catch (const std::bad_alloc&) {
+  (void)api_.deallocate(device_.index, block.data, occupied);
+  return {StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
+}
+
 void DirectAllocator::deallocate(const Block& block, const Stream&) noexcept {
   const auto occupied = std::bit_cast<size_t>(block.handle);
   {
@@ -43,12 +61,23 @@ void DirectAllocator::deallocate(const Block& block, const Stream&) noexcept {
     ++stats_.frees;
     if (occupied == 0) return;
     ++stats_.upstream_frees;
+    live_.erase(block.data);
     internal::decrease(stats_.requested, static_cast<int64_t>(block.bytes));
     internal::decrease(stats_.active, static_cast<int64_t>(occupied));
     internal::decrease(stats_.reserved, static_cast<int64_t>(occupied));
   }
   // A fault here is sticky on the device and surfaces at the next synchronize.
   if (block.data) (void)api_.deallocate(device_.index, block.data, occupied);
+}
+
+size_t DirectAllocator::active_bytes(const Block& block) const noexcept { return std::bit_cast<size_t>(block.handle); }
+
+void DirectAllocator::visit_segments(SegmentVisitor& visitor) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [data, live] : live_) {
+    visitor.segment({data, live.occupied, live.stream});
+    visitor.block({data, live.occupied, live.requested, BlockInfo::State::kActive});
+  }
 }
 
 MemoryStats DirectAllocator::stats() const {

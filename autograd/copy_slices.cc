@@ -5,6 +5,7 @@
 
 #include "vellum/autograd/grad_mode.h"
 #include "vellum/device/object_pool.h"
+#include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/view_geometry.h"
 
@@ -63,6 +64,7 @@ CopySlices* CopySlices::create(Edge base, const BaseWindow& window, OpNode* func
   for (const Edge& edge : function->edges().subspan(1)) node->storage_.push_back(edge.clone());
   node->edges_ = node->storage_.data();
   node->num_edges_ = static_cast<uint32_t>(node->storage_.size());
+  internal::track(*node);
   return node;
 }
 
@@ -74,7 +76,7 @@ void CopySlices::destroy() noexcept {
 
 void CopySlices::visit_owned(OwnerVisitor& visitor) const {
   Node::visit_owned(visitor);
-  function_->visit_owned(visitor);
+  visitor.function(*function_);
 }
 
 void CopySlices::apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) {
@@ -114,7 +116,9 @@ ViewOfBase::ViewOfBase(Edge base, const BaseWindow& window)
 }
 
 ViewOfBase* ViewOfBase::create(Edge base, const BaseWindow& window) {
-  return new (internal::pool_allocate(sizeof(ViewOfBase))) ViewOfBase(std::move(base), window);
+  auto* node = new (internal::pool_allocate(sizeof(ViewOfBase))) ViewOfBase(std::move(base), window);
+  internal::track(*node);
+  return node;
 }
 
 void ViewOfBase::destroy() noexcept {

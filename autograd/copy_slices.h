@@ -33,6 +33,7 @@ class CopySlices final : public Node {
   static CopySlices* create(Edge base, const BaseWindow& window, OpNode* function);
 
   std::string name() const override { return "CopySlices"; }
+  std::string_view operator_name() const override { return "copy_slices"; }
   void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override;
   void release_saved() override { function_->release_saved(); }
   void visit_owned(OwnerVisitor& visitor) const override;
@@ -53,6 +54,7 @@ class ViewOfBase final : public Node {
   static ViewOfBase* create(Edge base, const BaseWindow& window);
 
   std::string name() const override { return "AsStridedBackward"; }
+  std::string_view operator_name() const override { return "as_strided"; }
   void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override;
 
  private:

@@ -11,15 +11,15 @@
 #include "vellum/device/object_pool.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/invoke.h"
+#include "vellum/tensor/internal/live_objects.h"
 #include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::autograd {
 namespace {
 
 using internal::TensorImpl;
-
-constinit thread_local uint64_t next_sequence = 0;
 
 // Nodes without references that wait for the outermost release on this thread.
 struct DisposeQueue {
@@ -62,8 +62,8 @@ void Edge::reset() {
 }
 
 Node::Node(Kind kind)
-    : sequence_(kind == Kind::kAccumulate ? std::numeric_limits<uint64_t>::max() : next_sequence++),
-      origin_(profiled_module()),
+    : sequence_(kind == Kind::kAccumulate ? std::numeric_limits<uint64_t>::max() : thread_state().next_node++),
+      origin_(observed_module()),
       kind_(kind) {}
 
 void Node::dispose() noexcept {
@@ -74,6 +74,8 @@ void Node::dispose() noexcept {
   queue.draining = true;
   while (Node* node = queue.head) {
     queue.head = node->next_disposed_;
+    if (node->live_slot) [[unlikely]]
+      internal::LiveTable::remove(std::exchange(node->live_slot, nullptr), internal::LiveKind::kNode);
     node->destroy();
   }
   queue.draining = false;
@@ -115,6 +117,7 @@ AccumulateGrad::Begun AccumulateGrad::accumulate(Tensor gradient) {
   }
   // Steals the buffer where nobody else holds it.
   grad = is_exclusive(gradient) ? std::move(gradient) : gradient.clone();
+  internal::note_role(grad, MemoryRole::kGradient);
   return {&grad.impl(), grad.impl().storage->version()};
 }
 

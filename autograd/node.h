@@ -48,6 +48,8 @@ class OwnerVisitor {
  public:
   virtual void edge(const Edge& edge) = 0;
   virtual void saved(const Tensor& tensor, std::string_view slot) = 0;
+  // A node that the visited one owns otherwise than by an edge. Shows what that one owns, unless it is wanted itself.
+  virtual void function(const Node& node);
 
  protected:
   ~OwnerVisitor() = default;
@@ -63,7 +65,7 @@ class Node : public internal::GraphNode {
   Kind kind() const { return kind_; }
   // Order of creation on the recording thread; accumulation comes before everything else.
   uint64_t sequence() const { return sequence_; }
-  // The module that the forward call was in, if that was profiled. See ProfilerHook::module.
+  // The module that the forward call was in, if a profiler or the ledger was on. See observed_module.
   uint32_t origin() const { return origin_; }
   std::span<const Edge> edges() const { return {edges_, num_edges_}; }
   int num_outputs() const { return num_outputs_; }
@@ -71,6 +73,8 @@ class Node : public internal::GraphNode {
   // Writes gradients[i] for edge i; undefined means zero. Cotangents may be undefined, not all of them are. With
   // grad mode on, the computation is recorded.
   virtual void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) = 0;
+  // The operator that it differentiates, as reports of memory name it: "mul".
+  virtual std::string_view operator_name() const = 0;
   // Drops what only the backward pass needs. A later apply() that needs it throws.
   virtual void release_saved() {}
   // Every owning reference of this node (invariant I7).
@@ -113,6 +117,7 @@ class AccumulateGrad final : public Node {
   static AccumulateGrad* create(internal::TensorImpl* leaf);
 
   std::string name() const override { return "AccumulateGrad"; }
+  std::string_view operator_name() const override { return "accumulate_grad"; }
   void apply(std::span<Tensor> cotangents, std::span<Tensor>) override { accumulate(std::move(cotangents[0])); }
 
   // A gradient that a leaf did not have before, and the version it had then.
@@ -156,6 +161,8 @@ struct TensorState final : internal::AutogradState {
   Node* retaining_node = nullptr;        // where `owner` is registered as retained; borrowed
   bool retains_grad = false;
 };
+
+inline void OwnerVisitor::function(const Node& node) { node.visit_owned(*this); }
 
 // The state of a tensor, made when missing.
 TensorState& state_of(internal::TensorImpl& t);

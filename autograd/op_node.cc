@@ -6,7 +6,9 @@
 #include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 #include "vellum/device/object_pool.h"
+#include "vellum/tensor/internal/live_objects.h"
 #include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::autograd {
@@ -104,6 +106,7 @@ OpNode* OpNode::make(OpSlot& slot, Inputs inputs, const void* attrs, std::span<c
   }
   node->save_all(saves, inputs, outputs, by_products, old_self);
   unwind.node = nullptr;
+  internal::track(*node);
   return node;
 }
 
@@ -130,7 +133,8 @@ void OpNode::save_all(Saves saves, Inputs inputs, std::span<const Tensor> output
 
 void OpNode::save(uint32_t bit, const Tensor& t, uint32_t version) {
   SavedTensor* slot = saved_ + __builtin_popcount(saved_bits_);
-  new (slot) SavedTensor{t.defined() ? internal::shallow_alias(t) : Tensor(), version};
+  new (slot) SavedTensor{t.defined() ? internal::untracked_alias(t) : Tensor(), version};
+  if (t.defined()) internal::note_role(t, MemoryRole::kSaved);
   if (t.defined() && !t.name().empty()) slot->alias.set_name(t.name());  // for the error about a write
   saved_bits_ |= 1u << bit;
 }
@@ -146,8 +150,11 @@ void OpNode::destroy() noexcept {
 
 void OpNode::release_saved() {
   const int count = released_ ? 0 : __builtin_popcount(saved_bits_);
+  {
+    const internal::LiveGuard guard(live_slot);
+    released_ = true;
+  }
   for (int i = 0; i < count; ++i) saved_[i].~SavedTensor();
-  released_ = true;
 }
 
 std::string OpNode::name() const {

@@ -35,6 +35,7 @@ class OpNode final : public Node {
                                  std::span<const Tensor> by_products);
 
   std::string name() const override;  // "LogSoftmaxBackward"
+  std::string_view operator_name() const override { return def().name; }
   void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override {
     apply_with_history(cotangents, gradients, this);
   }

@@ -6,6 +6,7 @@
 #include "vellum/autograd/op_node.h"
 #include "vellum/device/error.h"
 #include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::autograd {
@@ -179,6 +180,7 @@ class GraphRecorder final : public Recorder {
                               tensor.device());
     if (grad.defined() && grad.is_same(tensor))
       throw_error<InvalidArgumentError>("set_grad: a tensor cannot be its own gradient");
+    if (grad.defined()) internal::note_role(grad, MemoryRole::kGradient);
     if (grad.defined() || state_or_null(tensor.impl())) state_of(tensor.impl()).grad = grad;
   }
 

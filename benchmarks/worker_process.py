@@ -23,11 +23,16 @@ def pinned(cores):
 class Worker:
   """One process. Use it in a `with` statement, which ends it."""
 
-  def __init__(self, binary, cores, count_memory=False, processor_time=False):
+  def __init__(self, binary, cores, count_memory=False, processor_time=False, arguments=None, environment=None):
+    """`arguments` replace those of a worker with a thread for each core; `environment` comes on top of ours."""
     self._name = os.path.basename(binary)
     self._processor_time = processor_time
-    command = [binary, '--threads=%d' % len(cores)] + (['--count_memory'] if count_memory else [])
-    self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1, **pinned(cores))
+    if arguments is None:
+      arguments = ['--threads=%d' % len(cores)] + (['--count_memory'] if count_memory else [])
+    start = pinned(cores)
+    start['env'].update(environment or {})
+    self._process = subprocess.Popen([binary] + arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1,
+                                     **start)
     self.version = self._answer()[0]
     self.seconds = self.seconds_on_processor = 0  # of all runs; the latter of all threads together
 

@@ -1,6 +1,7 @@
 #ifndef VELLUM_DEVICE_THREAD_STATE_H_
 #define VELLUM_DEVICE_THREAD_STATE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -30,13 +31,15 @@ struct Annotation {
   Kind kind;
   std::string_view text;
   const Annotation* parent;
-  std::span<const Tensor* const> operands;  // of an operator; those that it may do without can be undefined
-  uint32_t origin;  // of a step of the backward pass: ProfilerHook::module() at its forward call
+  std::span<const Tensor* const> operands;   // of an operator; those that it may do without can be undefined
+  uint32_t origin;                           // of a step of the backward pass: observed_module() at its forward call
+  mutable std::atomic<uint32_t> number = 0;  // of a module: that of its path, once somebody has asked
 };
 
 struct ThreadState {
   uint32_t mode = kModeGrad;
   const Annotation* annotation = nullptr;  // innermost
+  uint64_t next_node = 0;                  // sequence number of the node that this thread records next
 };
 
 extern constinit thread_local ThreadState tls_state;
@@ -90,6 +93,10 @@ class AnnotationScope {
 // The frames of one kind, outermost first, joined by dots: "encoder.0.conv1".
 std::string annotation_path(Annotation::Kind kind);
 
+// The number of the path of the module that this thread is in (internal::module_path has the text); within a step of
+// the backward pass, of the module that its forward call was in. 0 is none. Throws std::bad_alloc.
+uint32_t current_module();
+
 // The one hook table. Each slot is an interface that a higher floor declares and installs; a null slot is off. Slots
 // are set during static initialization or before worker threads start, and are never destroyed.
 class Recorder;
@@ -125,10 +132,15 @@ class ProfilerHook {
   ~ProfilerHook() = default;
 };
 
-// The profiler's number for the module that this thread is in; 0 while nothing is profiled.
-inline uint32_t profiled_module() {
-  const bool profiling = (thread_state().mode & kModeProfiler) && hooks().profiler;
-  return profiling ? hooks().profiler->module() : 0;
+namespace internal {
+[[gnu::cold]] uint32_t observed_module_slow() noexcept;
+}
+
+// The number of the module that this thread is in while a profiler or the ledger wants to know, else 0.
+inline uint32_t observed_module() {
+  if (!(thread_state().mode & (kModeProfiler | kModeLedger))) [[likely]]
+    return 0;
+  return internal::observed_module_slow();
 }
 
 }  // namespace vellum

@@ -7,6 +7,7 @@
 #include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 #include "vellum/nn/gradients.h"
+#include "vellum/tensor/ledger.h"
 
 namespace vellum::nn {
 
@@ -178,6 +179,7 @@ Tensor Module::register_parameter(std::string_view name, Tensor parameter, bool 
   check_registered("register_parameter", name, parameter);
   parameter.requires_grad_(requires_grad);
   if (parameter.name().empty()) parameter.set_name(name);
+  set_memory_role(parameter, MemoryRole::kParameter);
   state().parameters.emplace_back(name, parameter);
   return parameter;
 }
@@ -186,6 +188,7 @@ Tensor Module::register_buffer(std::string_view name, Tensor buffer) {
   state().check_name("register_buffer", name);
   check_registered("register_buffer", name, buffer);
   if (buffer.name().empty()) buffer.set_name(name);
+  set_memory_role(buffer, MemoryRole::kBuffer);
   state().buffers.emplace_back(name, buffer);
   return buffer;
 }

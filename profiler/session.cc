@@ -7,43 +7,12 @@
 namespace vellum::internal {
 namespace {
 
-struct ModulePaths {
-  std::mutex mutex;
-  TextNumbers numbers;
-  std::deque<std::string> paths{""};
-};
-
-// Leaked on purpose: threads may still record during static destruction.
-ModulePaths& module_paths() {
-  static ModulePaths& all = *new ModulePaths;
-  return all;
-}
-
 int64_t steady_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
 }  // namespace
-
-uint32_t module_child(uint32_t parent, std::string_view name) {
-  ModulePaths& all = module_paths();
-  std::lock_guard lock(all.mutex);
-  const std::string& above = all.paths[parent];
-  std::string path = above.empty() ? std::string(name) : above + "." + std::string(name);
-  if (const auto found = all.numbers.find(path); found != all.numbers.end()) return found->second;
-  if (all.paths.size() >= kMaxNames) return parent;
-  const uint32_t number = static_cast<uint32_t>(all.paths.size());
-  all.paths.push_back(path);
-  all.numbers.emplace(std::move(path), number);
-  return number;
-}
-
-const std::string& module_path(uint32_t module) {
-  ModulePaths& all = module_paths();
-  std::lock_guard lock(all.mutex);
-  return all.paths[module];
-}
 
 void Recording::add(Recording&& other) {
   calls.resize(std::max(calls.size(), other.calls.size()));

@@ -1,5 +1,6 @@
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/destination.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/internal/resolve.h"
@@ -105,64 +106,47 @@ bool needs_detour(const OpDef& def, const Tensor& out, const OutputSpec& spec, I
   return false;
 }
 
-void check_writable(const OpDef& def, const Tensor& out) {
-  const TensorImpl& impl = out.impl();
-  for (int i = 0; i < impl.rank && impl.numel > 0; ++i)
-    if (impl.strides[i] == 0 && impl.sizes[i] > 1)
-      throw_error<InvalidArgumentError>(def.name, ": unsupported operation: several elements of the written-to tensor ",
-                                        impl.dtype, out.shape(),
-                                        " refer to a single memory location; clone() it before writing");
-}
+using OutputList = absl::InlinedVector<Tensor, 2>;
 
-// What a float result may be written into: PyTorch's rule that the category must not fall.
-void check_result_dtype(const OpDef& def, DType result, DType out) {
-  const bool falls = (is_complex(result) && !is_complex(out)) || (is_floating(result) && is_integral(out)) ||
-                     (result != kBool && is_integral(result) && out == kBool);
-  if (falls)
-    throw_error<DTypeError>(def.name, ": result type ", result, " cannot be written into a tensor of ", out,
-                            "; convert the operands or the destination");
-}
-
-// What a call will write: its inference, and the result itself where a composite had to compute it to know.
+// What a call will write: its inference, and the results themselves where a composite had to compute them to know.
 struct Written {
   Inference inference;
-  Tensor ready;
+  OutputList ready;
 
-  const OutputSpec& spec() const { return inference.outputs[0]; }
+  const OutputSpec& spec(size_t i = 0) const { return inference.outputs[i]; }
 };
 
-Written prepare_write(OpSlot& slot, const OpCall& call, Device device) {
+Written prepare_write(OpSlot& slot, const OpCall& call, Device device, size_t outputs = 1) {
   const OpDef& def = call.op;
-  if (def.outputs != 1 || def.kind == OpKind::kView)
-    throw_error<InvalidArgumentError>(def.name,
-                                      ": has no form that writes into a tensor; use the one that returns its "
-                                      "results");
+  if (def.outputs != static_cast<int>(outputs) || def.kind == OpKind::kView)
+    throw_error<InvalidArgumentError>(def.name, ": has no form that writes into ",
+                                      outputs == 1 ? "a tensor" : str_cat(outputs, " tensors"),
+                                      "; use the one that returns its results");
   const DTypes types = dtypes_of(call);
   if (!def.composite || internal::is_native(slot.kernel(device.type, types.compute))) return {infer(call, types), {}};
-  Written written{Inference(call, types), {}};
+  Written written{Inference(call, types), OutputList(outputs)};
   const ModeGuard no_grad(0, kModeGrad);
-  call.op.composite(call, {&written.ready, 1});
-  written.inference.add_output(written.ready.shape(), written.ready.dtype());
+  call.op.composite(call, written.ready);
+  for (const Tensor& t : written.ready) written.inference.add_output(t.shape(), t.dtype());
   return written;
 }
 
-// Computes the single output of a call into `out`, aside first where the operands overlap or the dtypes differ.
-void write_through(OpSlot& slot, const OpCall& call, const Written& written, Tensor& out,
+// Computes the outputs of a call into `outs`, those aside first that overlap operands or have another dtype.
+void write_through(OpSlot& slot, const OpCall& call, const Written& written, std::span<const Tensor> outs,
                    std::span<const Tensor> by_products) {
-  const Inference& inference = written.inference;
-  if (written.ready.defined()) {
-    const bool overlaps = written.ready.shares_storage_with(out);
-    internal::copy_values(out, overlaps ? internal::cast_copy(written.ready, written.ready.dtype()) : written.ready);
+  if (!written.ready.empty()) {
+    for (size_t i = 0; i < outs.size(); ++i) internal::copy_apart(outs[i], written.ready[i]);
     return;
   }
-  const OutputSpec& spec = written.spec();
-  if (!needs_detour(call.op, out, spec, call.inputs)) {
-    internal::invoke(slot, call, inference.dtypes, out.device(), {&out, 1}, by_products);
-    return;
+  OutputList direct;
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const OutputSpec& spec = written.spec(i);
+    const bool aside = needs_detour(call.op, outs[i], spec, call.inputs);
+    direct.push_back(aside ? internal::make_contiguous(spec.shape, spec.dtype, outs[i].device()) : outs[i]);
   }
-  Tensor aside = internal::make_contiguous(spec.shape, spec.dtype, out.device());
-  internal::invoke(slot, call, inference.dtypes, out.device(), {&aside, 1}, by_products);
-  internal::copy_values(out, aside);
+  internal::invoke(slot, call, written.inference.dtypes, outs[0].device(), direct, by_products);
+  for (size_t i = 0; i < outs.size(); ++i)
+    if (!direct[i].is_same(outs[i])) internal::copy_values(outs[i], direct[i]);
 }
 
 struct FastPlan {
@@ -250,7 +234,9 @@ bool call_fast(OpSlot& slot, Inputs inputs, const void* attrs, Tensor* result) {
 // The common case of a write in place: equal operands and nothing to record. False when it does not apply.
 bool call_in_place_fast(OpSlot& slot, TensorImpl& self, Inputs inputs, const void* attrs) {
   const OpDef& def = slot.def();
-  if (def.kind != OpKind::kElementwise || def.overwrites || (thread_state().mode & kModeHooked)) return false;
+  // It allocates nothing, so the ledger need not know of it.
+  const bool hooked = thread_state().mode & kModeHooked & ~uint32_t{kModeLedger};
+  if (def.kind != OpKind::kElementwise || def.overwrites || hooked) return false;
   if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || (self.base && self.base->needs_grad())))
     return false;
   FastPlan fast;
@@ -273,8 +259,6 @@ absl::InlinedVector<Tensor, 1> make_by_products(const OpCall& call, const Infere
     by_products.push_back(wanted ? internal::make_contiguous(spec.shape, spec.dtype, device) : Tensor());
   return by_products;
 }
-
-using OutputList = absl::InlinedVector<Tensor, 2>;
 
 OutputList call_composite(const OpCall& call, OpSlot& slot, bool recording) {
   OutputList outputs(static_cast<size_t>(call.op.outputs));
@@ -318,9 +302,15 @@ OutputList call_general(OpSlot& slot, Inputs inputs, const void* attrs) {
 }  // namespace
 
 Tensor call(OpSlot& slot, Inputs inputs, const void* attrs) {
-  if (slot.def().kind == OpKind::kElementwise && !(thread_state().mode & kModeHooked)) {
+  const uint32_t hooked = thread_state().mode & kModeHooked;
+  if (slot.def().kind == OpKind::kElementwise && !(hooked & ~uint32_t{kModeLedger})) {
     Tensor result;
-    if (call_fast(slot, inputs, attrs, &result)) return result;
+    if (!hooked) [[likely]] {
+      if (call_fast(slot, inputs, attrs, &result)) return result;
+    } else {  // the ledger alone, which wants the operator's name and no more
+      const AnnotationScope annotation(Annotation::Kind::kOperator, slot.def().name, inputs);
+      if (call_fast(slot, inputs, attrs, &result)) return result;
+    }
   }
   return std::move(call_general(slot, inputs, attrs)[0]);
 }
@@ -331,33 +321,25 @@ std::vector<Tensor> call_all(OpSlot& slot, Inputs inputs, const void* attrs) {
 }
 
 void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs) {
+  Tensor* const outs[] = {&out};
+  call_out_all(slot, outs, inputs, attrs);
+}
+
+void call_out_all(OpSlot& slot, std::span<Tensor* const> outs, Inputs inputs, const void* attrs) {
   const OpDef& def = slot.def();
   check_inputs(def, inputs);
   const AnnotationScope annotation(Annotation::Kind::kOperator, def.name, inputs);
   const OpCall call{def, inputs, attrs};
   const Device device = common_device(def, inputs);
-  if (!out.defined()) throw_error<InvalidArgumentError>(def.name, ": out is undefined; make it with empty()");
-  if ((thread_state().mode & kModeGrad) && (any_needs_grad(inputs) || out.requires_grad()))
-    throw_error<AutogradError>(def.name,
-                               ": functions with out= arguments don't support automatic differentiation, but "
-                               "an operand requires grad; use a NoGradGuard or the form without out");
-  if (out.device() != device)
-    throw_error<DeviceError>(def.name, ": out is on ", out.device(), ", the operands on ", device);
-  const Written written = prepare_write(slot, call, device);
-  const OutputSpec& spec = written.spec();
-  check_result_dtype(def, spec.dtype, out.dtype());
-  if (out.shape() != spec.shape && out.numel() != 0)
-    throw_error<ShapeError>(def.name, ": out has shape ", out.shape(), ", the result ", spec.shape,
-                            "; give one of that shape, or an empty one to be resized");
-  check_writable(def, out);
-  if (out.shape() == spec.shape) {
-    write_through(slot, call, written, out, {});
-  } else {  // aside, since `out` may be an operand too
-    Tensor resized = internal::make_contiguous(spec.shape, out.dtype(), device);
-    write_through(slot, call, written, resized, {});
-    internal::replace_memory(out.impl(), resized.impl());
-  }
-  out.impl().storage->bump_version(def.name.data());
+  for (const Tensor* out : outs) internal::check_destination(def.name, *out, device, any_needs_grad(inputs));
+  internal::check_apart(def.name, outs);
+  const Written written = prepare_write(slot, call, device, outs.size());
+  for (size_t i = 0; i < outs.size(); ++i)
+    internal::check_takes(def.name, *outs[i], written.spec(i).shape, written.spec(i).dtype);
+  OutputList targets;
+  for (size_t i = 0; i < outs.size(); ++i) targets.push_back(internal::with_shape(*outs[i], written.spec(i).shape));
+  write_through(slot, call, written, targets, {});
+  for (size_t i = 0; i < outs.size(); ++i) internal::finish_write(def.name, *outs[i], targets[i]);
 }
 
 void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs) {
@@ -374,8 +356,8 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
   if (!fits)
     throw_error<ShapeError>(def.name, "_: the result has shape ", spec.shape, ", which does not fit self of shape ",
                             self.shape(), "; use the form that is not in place");
-  if (!def.overwrites) check_result_dtype(def, spec.dtype, self.dtype());
-  check_writable(def, self);
+  if (!def.overwrites) internal::check_result_dtype(def.name, spec.dtype, self.dtype());
+  internal::check_writable(def.name, self);
   const bool recording = is_differentiable(self.dtype()) && should_record(def, inputs);
   Recorder* recorder = hooks().recorder;
   if (recorder && (thread_state().mode & kModeGrad)) recorder->check_in_place(def, self, recording);
@@ -385,7 +367,7 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
     if (recorder->saves_for(def, inputs, attrs).has_input(0)) old_self = internal::cast_copy(self, self.dtype());
     by_products = make_by_products(call, written.inference, self.device(), true);
   }
-  write_through(slot, call, written, self, by_products);
+  write_through(slot, call, written, {&self, 1}, by_products);
   self.impl().storage->bump_version(def.name.data());
   if (recording) recorder->record_in_place(slot, inputs, attrs, self, old_self, by_products);
 }

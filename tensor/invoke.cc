@@ -2,12 +2,14 @@
 
 #include "absl/container/inlined_vector.h"
 #include "vellum/allocator/memory.h"
+#include "vellum/allocator/pinned.h"
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/generator.h"
 #include "vellum/tensor/internal/loop_plan.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/internal/resolve.h"
+#include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/attributes.h"
 #include "vellum/tensor/ops/slots.h"
 #include "vellum/tensor/view_geometry.h"
@@ -24,8 +26,13 @@ class Workspace {
     if (bytes == 0) return;
     source_ = &allocator(stream.device);
     throw_if_error(source_->allocate(bytes, kDefaultAlignment, stream, &block_), op);
+    ledger_ = active_ledger();
+    if (ledger_) [[unlikely]]
+      ledger_->workspace_allocated(*source_, block_, stream_);
   }
   ~Workspace() {
+    if (ledger_) [[unlikely]]
+      ledger_->workspace_freed(block_);
     if (source_) source_->deallocate(block_, stream_);
   }
   Workspace(const Workspace&) = delete;
@@ -35,6 +42,7 @@ class Workspace {
  private:
   Stream stream_;
   Allocator* source_ = nullptr;
+  Ledger* ledger_ = nullptr;  // if it was told
   Block block_;
 };
 
@@ -207,7 +215,19 @@ void fill_fresh(Tensor& t, const Scalar& value) {
   invoke(fill_slot, {fill_slot.def(), inputs, &attrs}, {t.dtype(), t.dtype()}, t.device(), {&t, 1}, {});
 }
 
-void copy_bytes(const Tensor& to, const Tensor& from) {
+namespace {
+
+// Leaves the host's side of a copy on `stream` in place until the copy is done, if its memory can be kept so.
+bool keep_until_done(const Tensor& host, const Stream& stream) {
+  Storage& storage = *host.impl().storage;
+  if (!storage.source() || storage.source() != find_pinned_allocator(stream.device)) return false;
+  storage.record_stream(stream);
+  return true;
+}
+
+}  // namespace
+
+void copy_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
   const Device destination = to.device(), source = from.device();
   const DeviceApi& to_api = device_api(destination.type);
   const DeviceApi& from_api = device_api(source.type);
@@ -222,11 +242,13 @@ void copy_bytes(const Tensor& to, const Tensor& from) {
     status = to_api.copy(destination.index, to.impl().data, from.impl().data, bytes, kind,
                          current_stream(destination).handle);
     // The host's memory may be gone or changed right after.
-    if (status.ok() && source != destination) current_stream(destination).synchronize();
+    if (status.ok() && source != destination && !(non_blocking && keep_until_done(from, current_stream(destination))))
+      current_stream(destination).synchronize();
   } else if (to_api.host_accessible) {
     status = from_api.copy(source.index, to.impl().data, from.impl().data, bytes, CopyKind::kDeviceToHost,
                            current_stream(source).handle);
-    if (status.ok()) current_stream(source).synchronize();
+    if (status.ok() && !(non_blocking && keep_until_done(to, current_stream(source))))
+      current_stream(source).synchronize();
   } else {  // two different devices: through the host
     const Tensor host = make_contiguous(from.impl().shape_span(), from.dtype(), Device(kCPU));
     copy_bytes(host, from);

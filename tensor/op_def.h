@@ -253,6 +253,8 @@ std::vector<Tensor> call_all(OpSlot& slot, Inputs inputs, const void* attrs = nu
 // Writes into `out`, which must have the result's shape (or be empty, and is then resized), the device and a dtype
 // that the result can be cast to. Not recorded: throws AutogradError when a gradient would be needed.
 void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs = nullptr);
+// The same for an operator with several results, of which each has a tensor with storage of its own.
+void call_out_all(OpSlot& slot, std::span<Tensor* const> outs, Inputs inputs, const void* attrs = nullptr);
 // inputs[0] is `self`: it receives the result, its version is bumped, its history rewritten.
 void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs = nullptr);
 

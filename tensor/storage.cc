@@ -3,24 +3,27 @@
 #include <new>
 
 #include "vellum/allocator/memory.h"
+#include "vellum/allocator/out_of_memory.h"
 #include "vellum/device/error.h"
+#include "vellum/tensor/ledger.h"
 
 namespace vellum {
 
-Storage* Storage::allocate(int64_t bytes, Device device) {
-  Allocator& source = allocator(device);
+Storage* Storage::allocate(int64_t bytes, Device device) { return allocate(bytes, device, allocator(device)); }
+
+Storage* Storage::allocate(int64_t bytes, Device device, Allocator& source) {
   const Stream stream = current_stream(device);
   Block block;
   const Status status = source.allocate(static_cast<size_t>(bytes), kDefaultAlignment, stream, &block);
   if (!status.ok()) [[unlikely]] {
     if (status.code != StatusCode::kOutOfMemory) throw_if_error(status, "allocate");
-    const MemoryStats stats = source.stats();
-    throw_error<OutOfMemoryError>("out of memory on ", device, ": ", bytes, " bytes requested, ", stats.active.current,
-                                  " live, ", stats.reserved.current - stats.active.current,
-                                  " cached, largest free block ", stats.largest_free,
-                                  " bytes; free tensors, use a smaller batch or call empty_cache()");
+    throw_error<OutOfMemoryError>(out_of_memory_text(device, bytes, source),
+                                  hooks().ledger ? hooks().ledger->out_of_memory(device, bytes) : std::string());
   }
-  return new (internal::pool_allocate(sizeof(Storage))) Storage(&source, block, stream);
+  auto* storage = new (internal::pool_allocate(sizeof(Storage))) Storage(&source, block, stream);
+  if (Ledger* ledger = active_ledger()) [[unlikely]]
+    ledger->allocated(*storage);
+  return storage;
 }
 
 Storage* Storage::borrow(void* data, int64_t bytes, Device device, void (*deleter)(void*), void* context) {
@@ -32,6 +35,8 @@ Storage* Storage::borrow(void* data, int64_t bytes, Device device, void (*delete
 }
 
 void Storage::destroy() {
+  if (origin_.id) [[unlikely]]
+    hooks().ledger->freed(*this);
   if (allocator_)
     allocator_->deallocate(block_, stream_);
   else if (deleter_)

@@ -4,6 +4,7 @@
 
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
+#include "vellum/tensor/internal/live_objects.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/recorder.h"
 
@@ -30,7 +31,9 @@ int64_t Tensor::stride(int64_t dim) const {
 Tensor Tensor::base() const { return share(impl().base); }
 
 Tensor& Tensor::set_name(std::string_view name) {
-  impl().name = std::make_unique<std::string>(name);
+  auto text = std::make_unique<std::string>(name);
+  const internal::LiveGuard guard(impl().live_slot);
+  impl().name.swap(text);
   return *this;
 }
 

@@ -151,7 +151,8 @@ class Tensor {
   Tensor select(int64_t dim, int64_t index) const;
   Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> stop = {},
                int64_t step = 1) const;
-  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;  // start may count from the end
+  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;        // start may count from the end
+  Tensor narrow(int64_t dim, const Tensor& start, int64_t length) const;  // an integer of rank 0; waits for the device
   Tensor transpose(int64_t dim0, int64_t dim1) const;
   Tensor t() const;  // of a matrix; rank 0 and 1 as they are
   Tensor permute(const Dims& dims) const;
@@ -180,11 +181,19 @@ class Tensor {
 
   // --- Copies and conversions. `to` returns this tensor when nothing changes.
   Tensor to(DType dtype) const;
-  Tensor to(Device device) const;
-  Tensor to(Device device, DType dtype) const;
+  //
+  // With `non_blocking` the host does not wait for a copy between pinned memory and the device that it is pinned for;
+  // from the device the result is in pinned memory, and undetermined until the device's stream is synchronized. Pinned
+  // memory may be freed meanwhile, not changed. Other copies wait all the same.
+  Tensor to(Device device, bool non_blocking = false) const;
+  Tensor to(Device device, DType dtype, bool non_blocking = false) const;
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor clone() const;
-  Tensor contiguous() const;                // itself when it is
+  Tensor contiguous() const;  // itself when it is
+  // A row-major copy in page-locked host memory, for copies to `device` that the host need not wait for; itself when it
+  // is pinned already. Default: see default_pinning_device(). Differentiable. Throws DeviceError unless on the CPU.
+  Tensor pin_memory(std::optional<Device> device = {}) const;
+  bool is_pinned() const;
   Tensor repeat(const Dims& counts) const;  // how often along each dimension; more numbers than dimensions add some
   Tensor flip(const Dims& dims) const;
   Tensor roll(const Dims& shifts, const Dims& dims = {}) const;  // without dims: of the flattened tensor
@@ -290,6 +299,7 @@ class Tensor {
 
   // --- Along a dimension.
   Tensor cumsum(int64_t dim, DType dtype = DType::kUndefined) const;
+  Tensor cumprod(int64_t dim, DType dtype = DType::kUndefined) const;
   Tensor softmax(int64_t dim, DType dtype = DType::kUndefined) const;
   Tensor log_softmax(int64_t dim, DType dtype = DType::kUndefined) const;
   std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // values, indices (int64)
@@ -345,11 +355,24 @@ class Tensor {
   Tensor& addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value = 1);
   Tensor& masked_fill_(const Tensor& mask, const Tensor& value);
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
+  // Truth values in this tensor's own dtype: 0 and 1. No gradient passes.
+  Tensor& eq_(const Tensor& other);
+  Tensor& eq_(const Scalar& other);
+  Tensor& ne_(const Tensor& other);
+  Tensor& ne_(const Scalar& other);
+  Tensor& lt_(const Tensor& other);
+  Tensor& lt_(const Scalar& other);
+  Tensor& le_(const Tensor& other);
+  Tensor& le_(const Scalar& other);
+  Tensor& gt_(const Tensor& other);
+  Tensor& gt_(const Scalar& other);
+  Tensor& ge_(const Tensor& other);
+  Tensor& ge_(const Scalar& other);
   Tensor& logical_and_(const Tensor& other);
   Tensor& logical_or_(const Tensor& other);
   Tensor& logical_xor_(const Tensor& other);
   Tensor& logical_not_();
-  Tensor& copy_(const Tensor& source);
+  Tensor& copy_(const Tensor& source, bool non_blocking = false);
   Tensor& fill_(const Scalar& value);
   Tensor& zero_();
   // Indices are int64; where one repeats, index_copy_ and scatter_ keep the last, the others add up.
@@ -357,6 +380,9 @@ class Tensor {
   Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source);
   Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source);
   Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value);
+  // reduce is "add" or "multiply"; the latter has no gradient.
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce);
   Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& source);
   // x.index({...}) = values; values broadcast and are converted. With accumulate they are added.
   Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Tensor& values, bool accumulate = false);

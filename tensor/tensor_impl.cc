@@ -1,8 +1,11 @@
 #include "vellum/tensor/tensor_impl.h"
 
+#include "vellum/allocator/pinned.h"
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/live_objects.h"
 #include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/ledger.h"
 
 namespace vellum::internal {
 namespace {
@@ -25,6 +28,8 @@ void set_geometry(TensorImpl& impl, std::span<const int64_t> shape, std::span<co
 }  // namespace
 
 void TensorImpl::destroy() {
+  if (live_slot) [[unlikely]]
+    LiveTable::remove(live_slot, LiveKind::kTensor);
   autograd.reset();  // it may refer to grad_fn
   if (grad_fn) grad_fn->release();
   if (base) base->release();
@@ -59,11 +64,23 @@ Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device devic
     impl->strides[i] = step;
     step *= std::max<int64_t>(shape[i], 1);
   }
+  track(*impl);
   return Tensor::adopt(impl);
 }
 
-Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,
-                  DType dtype) {
+Tensor make_pinned(std::span<const int64_t> shape, DType dtype, Device device) {
+  const int64_t bytes = numel_of(shape) * static_cast<int64_t>(dtype_size(dtype));
+  Storage* storage = Storage::allocate(bytes, Device(kCPU), pinned_allocator(device));
+  const Dims strides = contiguous_strides(shape);
+  Tensor pinned = make_alias(storage, shape, {strides.begin(), strides.end()}, 0, dtype);
+  storage->release();
+  return pinned;
+}
+
+namespace {
+
+Tensor untracked_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                       int64_t offset, DType dtype) {
   TensorImpl* impl = TensorImpl::create();
   storage->retain();
   impl->dtype = dtype;
@@ -75,10 +92,19 @@ Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<co
   return Tensor::adopt(impl);
 }
 
+}  // namespace
+
+Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,
+                  DType dtype) {
+  Tensor alias = untracked_alias(storage, shape, strides, offset, dtype);
+  track(alias.impl());
+  return alias;
+}
+
 Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,
                  DType dtype, bool multi_output) {
   TensorImpl& from = source.impl();
-  Tensor view = make_alias(from.storage, shape, strides, offset, dtype);
+  Tensor view = untracked_alias(from.storage, shape, strides, offset, dtype);
   TensorImpl& impl = view.impl();
   impl.base = from.base ? from.base : &from;
   impl.base->retain();
@@ -89,12 +115,19 @@ Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span
     impl.creation = CreationMode::kNoGrad;
   else if (multi_output)
     impl.creation = CreationMode::kMultiOutput;
+  track(impl);
   return view;
 }
 
 void replace_memory(TensorImpl& to, const TensorImpl& from) {
   from.storage->retain();
-  std::exchange(to.storage, from.storage)->release();
+  Storage* old;
+  {
+    const LiveGuard guard(to.live_slot);
+    old = std::exchange(to.storage, from.storage);
+  }
+  old->release();
+  if (to.role != MemoryRole::kNone) to.storage->note_role(to.role);
   to.dtype = from.dtype;
   to.device = from.device;
   to.data = from.data;
@@ -105,7 +138,7 @@ void replace_memory(TensorImpl& to, const TensorImpl& from) {
   to.flags |= kept;
 }
 
-Tensor shallow_alias(const Tensor& source) {
+Tensor untracked_alias(const Tensor& source) {
   const TensorImpl& from = source.impl();
   TensorImpl* impl = TensorImpl::create();
   from.storage->retain();
@@ -122,6 +155,12 @@ Tensor shallow_alias(const Tensor& source) {
     impl->strides[i] = from.strides[i];
   }
   return Tensor::adopt(impl);
+}
+
+Tensor shallow_alias(const Tensor& source) {
+  Tensor alias = untracked_alias(source);
+  track(alias.impl());
+  return alias;
 }
 
 }  // namespace vellum::internal

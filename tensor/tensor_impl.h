@@ -24,6 +24,8 @@ enum class CreationMode : uint8_t {
 
 namespace internal {
 
+struct LiveSlot;
+
 // A node of the dynamic graph as a tensor sees it: something to keep alive. autograd/ derives from it; destruction
 // is iterative there (dispose() queues instead of recursing).
 class GraphNode {
@@ -34,6 +36,8 @@ class GraphNode {
   }
   virtual std::string name() const = 0;
   uint32_t use_count() const { return refs_.load(std::memory_order_relaxed); }
+
+  LiveSlot* live_slot = nullptr;  // see LiveTable; of a node that was made while the ledger was on
 
  protected:
   virtual ~GraphNode() = default;
@@ -64,8 +68,9 @@ struct TensorImpl {
   uint8_t flags = kContiguous;
   CreationMode creation = CreationMode::kDefault;
   Device device;
-  uint32_t output_nr = 0;     // which output of grad_fn this is
-  uint32_t view_version = 0;  // version of the storage when grad_fn of this view was made
+  MemoryRole role = MemoryRole::kNone;  // see set_memory_role
+  uint32_t output_nr = 0;               // which output of grad_fn this is
+  uint32_t view_version = 0;            // version of the storage when grad_fn of this view was made
   Storage* storage = nullptr;
   void* data = nullptr;  // of the first element
   int64_t numel = 0;
@@ -74,6 +79,7 @@ struct TensorImpl {
   TensorImpl* base = nullptr;  // what this is a view of; never itself a view
   std::unique_ptr<AutogradState> autograd;
   std::unique_ptr<std::string> name;
+  LiveSlot* live_slot = nullptr;  // see LiveTable; of a tensor that has a role or was made while the ledger was on
   int64_t sizes[kMaxRank];
   int64_t strides[kMaxRank];
 

@@ -56,7 +56,7 @@ OPERATORS = {
         'conj conj_physical angle polar real imag complex view_as_real view_as_complex',
     'reduce':
         'sum mean prod max min amax amin argmax argmin any all var std var_mean std_mean norm linalg.norm '
-        'linalg.vector_norm logsumexp cumsum softmax log_softmax sum_to_size',
+        'linalg.vector_norm linalg.matrix_norm logsumexp cumsum cumprod softmax log_softmax sum_to_size',
     'loss':
         'nn.functional.nll_loss nn.functional.cross_entropy nn.functional.mse_loss nn.functional.l1_loss '
         'nn.functional.smooth_l1_loss nn.functional.binary_cross_entropy_with_logits',

@@ -4,6 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -33,6 +37,61 @@ Status deallocate(int, void* data, size_t) noexcept {
   return ok_status();
 }
 
+// Memory that stays where it is, as far as the process may lock it. Nothing copies from it asynchronously here; it is
+// there so that programs that pin their batches run, and spare the pages a trip to the swap space.
+Status host_allocate(int, size_t bytes, void** out) noexcept {
+  *out = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (*out == MAP_FAILED) {
+    *out = nullptr;
+    return {StatusCode::kOutOfMemory, "the host has no more memory"};
+  }
+  static std::atomic_flag warned = ATOMIC_FLAG_INIT;
+  if (mlock(*out, bytes) != 0 && !warned.test_and_set())
+    std::fprintf(stderr,
+                 "vellum: pinned memory on the CPU stays unlocked, the system may swap it out: %s; raise the limit "
+                 "of locked memory (ulimit -l)\n",
+                 std::strerror(errno));
+  return ok_status();
+}
+
+Status host_deallocate(int, void* data, size_t bytes) noexcept {
+  munmap(data, bytes);
+  return ok_status();
+}
+
+// Addresses without memory. The whole range asks for huge pages once; pages made usable in it keep to that.
+Status reserve(int, size_t bytes, void** out) noexcept {
+  constexpr Status kNone{StatusCode::kOutOfMemory, "the host has no more address space"};
+  if (bytes > PTRDIFF_MAX - kHugePage) return kNone;
+  void* const range = mmap(nullptr, bytes + kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) return kNone;
+  char* const begin = static_cast<char*>(range);
+  const size_t front = -reinterpret_cast<uintptr_t>(range) % kHugePage;
+  if (front > 0) munmap(begin, front);
+  if (front < kHugePage) munmap(begin + front + bytes, kHugePage - front);
+  *out = begin + front;
+#ifdef MADV_HUGEPAGE
+  madvise(*out, bytes, MADV_HUGEPAGE);
+#endif
+  return ok_status();
+}
+
+Status map(int, void* data, size_t bytes) noexcept {
+  if (mprotect(data, bytes, PROT_READ | PROT_WRITE) == 0) return ok_status();
+  return {StatusCode::kOutOfMemory, "the host has no more memory"};
+}
+
+// The memory goes back at once; touching the range is then a fault.
+Status unmap(int, void* data, size_t bytes) noexcept {
+  if (madvise(data, bytes, MADV_DONTNEED) == 0 && mprotect(data, bytes, PROT_NONE) == 0) return ok_status();
+  return {StatusCode::kDeviceError, "the host does not take memory back"};
+}
+
+Status release(int, void* data, size_t bytes) noexcept {
+  if (munmap(data, bytes) == 0) return ok_status();
+  return {StatusCode::kDeviceError, "the host does not take addresses back"};
+}
+
 Status copy(int, void* dst, const void* src, size_t bytes, CopyKind, StreamHandle) noexcept {
   if (bytes > 0) std::memmove(dst, src, bytes);
   return ok_status();
@@ -59,10 +118,17 @@ constexpr DeviceApi kApi{
     .device_count = device_count,
     .allocate = allocate,
     .deallocate = deallocate,
+    .host_allocate = host_allocate,
+    .host_deallocate = host_deallocate,
     .copy = copy,
     .memset = set_bytes,
     .synchronize = synchronize,
     .memory_info = memory_info,
+    .granularity = kHugePage,
+    .reserve = reserve,
+    .map = map,
+    .unmap = unmap,
+    .release = release,
     .host_accessible = true,
 };
 

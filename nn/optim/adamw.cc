@@ -64,7 +64,9 @@ void AdamW::apply(std::span<Pending> pending) {
   for (size_t k = 0; k < pending.size(); ++k) {
     const Tensor p = real_view(pending[k].parameter);
     scratch.announce(p);
-    if (!states_[pending[k].index].square.defined()) fresh[k] = {zeros_like(p), zeros_like(p)};
+    if (!states_[pending[k].index].square.defined())
+      fresh[k] = {kept_state(zeros_like(p), pending[k].parameter, "exp_avg"),
+                  kept_state(zeros_like(p), pending[k].parameter, "exp_avg_sq")};
     operands.push_back({p,
                         real_view(pending[k].grad),
                         {},

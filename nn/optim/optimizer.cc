@@ -6,6 +6,7 @@
 #include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 #include "vellum/nn/gradients.h"
+#include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::optim {
@@ -46,6 +47,12 @@ void Optimizer::step() {
 }
 
 void Optimizer::zero_grad(bool set_to_none) { nn::clear_gradients(parameters_, set_to_none); }
+
+Tensor kept_state(Tensor state, const Tensor& parameter, std::string_view what) {
+  if (!parameter.name().empty()) state.set_name(str_cat(parameter.name(), ".", what));
+  set_memory_role(state, MemoryRole::kOptimizerState);
+  return state;
+}
 
 Tensor number_like(double value, const Tensor& tensor) {
   return scalar_tensor(value, TensorOptions(tensor.dtype(), tensor.device()));

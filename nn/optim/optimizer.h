@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "vellum/tensor/tensor.h"
@@ -54,6 +55,9 @@ class Optimizer {
   double learning_rate_ = 0;
 };
 
+// `state` as what the optimizer keeps for a parameter, in reports of memory too; labelled "<parameter>.<what>" if the
+// parameter has a label.
+Tensor kept_state(Tensor state, const Tensor& parameter, std::string_view what);
 // A tensor of rank 0 for use as an operand of others like `tensor`: numbers as operands take memory at every use.
 Tensor number_like(double value, const Tensor& tensor);
 // Bytes of the tensors that are defined.

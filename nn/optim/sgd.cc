@@ -23,7 +23,7 @@ void SGD::apply(std::span<Pending> pending) {
     std::vector<Tensor> fresh, momenta;
     for (const Pending& p : pending) {
       const bool is_first = !momentum_buffers_[p.index].defined();
-      fresh.push_back(is_first ? p.grad.clone() : Tensor());
+      fresh.push_back(is_first ? kept_state(p.grad.clone(), p.parameter, "momentum_buffer") : Tensor());
       momenta.push_back(is_first ? Tensor() : number_like(options_.momentum, p.grad));
     }
     for (size_t k = 0; k < pending.size(); ++k) {

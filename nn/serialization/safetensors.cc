@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "vellum/device/atomic_file.h"
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
 #include "vellum/device/stream.h"
-#include "vellum/nn/serialization/internal/atomic_file.h"
 #include "vellum/nn/serialization/internal/mapped_file.h"
 #include "vellum/nn/serialization/internal/safetensors_header.h"
 #include "vellum/tensor/internal/make_tensor.h"

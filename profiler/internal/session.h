@@ -11,25 +11,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "vellum/device/text_table.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/profiler/profiler.h"
 
 namespace vellum::internal {
 
-// A map from texts to their numbers, searched without making a string.
-struct TextHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-using TextNumbers = std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>>;
-
 inline constexpr size_t kAnnotationKinds = 4;
-inline constexpr uint32_t kModuleName = 0;      // stands for the path of the module
-inline constexpr uint32_t kMaxNames = 1 << 16;  // of calls and of modules; the rest shares one
-
-// The paths of modules. Their numbers outlive profilers, since graphs keep them; there are few. Thread-safe.
-uint32_t module_child(uint32_t parent, std::string_view name);
-const std::string& module_path(uint32_t module);
+inline constexpr uint32_t kModuleName = 0;  // stands for the path of the module
 
 // A call that has ended. Times in nanoseconds of the clock.
 struct Event {

@@ -273,7 +273,7 @@ Tensor gelu(const Tensor& x, std::string_view approximate) {
 Tensor gelu_backward(const Tensor& grad, const Tensor& x, const GeluAttrs& attrs) {
   return call(gelu_backward_slot, {&grad, &x}, &attrs);
 }
-Tensor silu(const Tensor& x) { return call(silu_slot, {&x}); }
+Tensor silu(const Tensor& x) { return x.is_complex() ? mul(x, sigmoid(x)) : call(silu_slot, {&x}); }
 Tensor silu_backward(const Tensor& grad, const Tensor& x) { return call(silu_backward_slot, {&grad, &x}); }
 Tensor softplus(const Tensor& x, double beta, double threshold) {
   const SoftplusAttrs attrs{beta, threshold};
@@ -299,7 +299,7 @@ Tensor elu_backward(const Tensor& grad, const Tensor& saved, const EluBackwardAt
 
 // In place.
 Tensor& relu_(Tensor& x) { return write_self(relu_slot, x); }
-Tensor& silu_(Tensor& x) { return write_self(silu_slot, x); }
+Tensor& silu_(Tensor& x) { return x.is_complex() ? x.mul_(sigmoid(x)) : write_self(silu_slot, x); }
 Tensor& leaky_relu_(Tensor& x, double negative_slope) {
   const LeakyReluAttrs attrs{negative_slope};
   return write_self(leaky_relu_slot, x, &attrs);
@@ -313,7 +313,10 @@ Tensor& gelu_out(Tensor& out, const Tensor& x, std::string_view approximate) {
   const GeluAttrs attrs = gelu_attrs(approximate);
   return write_out(gelu_slot, out, {&x}, &attrs);
 }
-Tensor& silu_out(Tensor& out, const Tensor& x) { return write_out(silu_slot, out, {&x}); }
+Tensor& silu_out(Tensor& out, const Tensor& x) {
+  if (x.is_complex()) return internal::write_composed("silu", out, {&x}, [&] { return silu(x); });
+  return write_out(silu_slot, out, {&x});
+}
 Tensor& softplus_out(Tensor& out, const Tensor& x, double beta, double threshold) {
   const SoftplusAttrs attrs{beta, threshold};
   return write_out(softplus_slot, out, {&x}, &attrs);

@@ -3,6 +3,7 @@
 
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/reference_helpers.h"
 #include "vellum/tensor/view_geometry.h"
@@ -309,6 +310,18 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_
   from[d] = x.size(d);
   at[d] = index.size(d);
   return gather(x.expand(from), d, index.expand(at));
+}
+
+Tensor& take_along_dim_out(Tensor& out, const Tensor& x, const Tensor& index, std::optional<int64_t> dim) {
+  return internal::write_composed("take_along_dim", out, {&x}, [&] { return take_along_dim(x, index, dim); });
+}
+
+Tensor& masked_select_out(Tensor& out, const Tensor& x, const Tensor& mask) {
+  return internal::write_composed("masked_select", out, {&x}, [&] { return masked_select(x, mask); });
+}
+
+Tensor& nonzero_out(Tensor& out, const Tensor& x) {
+  return internal::write_composed("nonzero", out, {&x}, [&] { return nonzero(x); });
 }
 
 }  // namespace vellum

@@ -67,6 +67,7 @@ struct FillAttrs {  // fill_
 
 struct ToDeviceAttrs {
   Device device;
+  bool non_blocking = false;
 };
 
 struct ReduceAttrs {  // sum, mean, prod, amax, amin, any, all, logsumexp

@@ -201,6 +201,11 @@ Tensor& clamp_out(Tensor& out, const Tensor& x, const std::optional<Scalar>& min
   const ClampAttrs attrs = clamp_attrs(min, max);
   return write_out(clamp_slot, out, {&x}, &attrs);
 }
+Tensor& clamp_out(Tensor& out, const Tensor& x, const Tensor& min, const Tensor& max) {
+  if (!min.defined()) return write_out(clamp_max_slot, out, {&x, &max});
+  if (!max.defined()) return write_out(clamp_min_slot, out, {&x, &min});
+  return write_out(clamp_tensor_slot, out, {&x, &min, &max});
+}
 
 // --- Methods.
 

@@ -1,3 +1,4 @@
+#include "vellum/allocator/pinned.h"
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
@@ -55,10 +56,13 @@ constexpr OpDef kFill{.name = "fill_",
 
 // Reached for every device that has no native kernel of this name, that is for all: the core moves the bytes.
 void to_device(const OpCall& call, std::span<Tensor> outputs) {
+  const auto [device, non_blocking] = call.attributes<ToDeviceAttrs>();
   const Tensor source = call.input(0).contiguous();
-  Tensor target =
-      internal::make_contiguous(source.impl().shape_span(), source.dtype(), call.attributes<ToDeviceAttrs>().device);
-  internal::copy_bytes(target, source);
+  const auto shape = source.impl().shape_span();
+  const bool into_pinned = non_blocking && device.type == kCPU && device_api(source.device().type).host_allocate;
+  Tensor target = into_pinned ? internal::make_pinned(shape, source.dtype(), source.device())
+                              : internal::make_contiguous(shape, source.dtype(), device);
+  internal::copy_bytes(target, source, non_blocking);
   outputs[0] = target;
 }
 
@@ -85,23 +89,37 @@ OpSlot fill_slot{kFill, "copy"};
 
 Tensor Tensor::to(DType dtype) const { return this->dtype() == dtype ? *this : copy_as(*this, dtype); }
 
-Tensor Tensor::to(Device device) const {
+Tensor Tensor::to(Device device, bool non_blocking) const {
   if (this->device() == device) return *this;
   device_api(device.type);  // throws when there is no such backend
-  const ToDeviceAttrs attrs{device};
+  const ToDeviceAttrs attrs{device, non_blocking};
   return call(to_device_slot, {this}, &attrs);
 }
 
-Tensor Tensor::to(Device device, DType dtype) const {
-  // The narrower dtype travels.
-  return dtype_size(dtype) < dtype_size(this->dtype()) ? to(dtype).to(device) : to(device).to(dtype);
+Tensor Tensor::to(Device device, DType dtype, bool non_blocking) const {
+  // The narrower dtype travels; what a copy is still under way to is not converted on the host.
+  if (dtype_size(dtype) < dtype_size(this->dtype())) return to(dtype).to(device, non_blocking);
+  return to(device, non_blocking && device.type != kCPU).to(dtype);
+}
+
+bool Tensor::is_pinned() const { return dynamic_cast<PinnedAllocator*>(impl().storage->source()) != nullptr; }
+
+Tensor Tensor::pin_memory(std::optional<Device> device) const {
+  if (this->device().type != kCPU)
+    throw_error<DeviceError>("pin_memory: only tensors on the CPU can be pinned, this one is on ", this->device(),
+                             "; call cpu() before");
+  if (is_pinned()) return *this;
+  Tensor pinned = internal::make_pinned(impl().shape_span(), dtype(), device.value_or(default_pinning_device()));
+  pinned.copy_(*this);
+  return pinned;
 }
 
 Tensor Tensor::clone() const { return copy_as(*this, dtype()); }
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 
-Tensor& Tensor::copy_(const Tensor& source) {
-  const Tensor here = source.to(device());
+Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
+  // On the host the values are read at once.
+  const Tensor here = source.to(device(), non_blocking && device().type != kCPU);
   const Tensor* inputs[] = {this, &here};
   call_in_place(copy_in_place_slot, *this, inputs);
   return *this;

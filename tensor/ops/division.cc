@@ -80,6 +80,10 @@ Tensor fmod(const Tensor& a, const Tensor& b) { return call(fmod_slot, {&a, &b})
 Tensor fmod(const Tensor& a, const Scalar& b) { return call_with_number(fmod_slot, a, b); }
 Tensor remainder(const Tensor& a, const Tensor& b) { return call(remainder_slot, {&a, &b}); }
 Tensor remainder(const Tensor& a, const Scalar& b) { return call_with_number(remainder_slot, a, b); }
+Tensor remainder(const Scalar& a, const Tensor& b) {
+  const Tensor wrapped = wrap_number(a, b);
+  return remainder(wrapped, b);
+}
 
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b, std::string_view rounding_mode) {
   return write_out(rounded_division(rounding_mode), out, {&a, &b});

@@ -8,6 +8,7 @@ namespace {
 
 using internal::call_into;
 using internal::call_pair;
+using internal::call_pair_into;
 using internal::for_lines;
 using internal::reduce_attrs;
 using internal::with_kept_dims;
@@ -206,6 +207,12 @@ Tensor& amax_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
 }
 Tensor& amin_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
   return call_into(amin_slot, out, x, reduce_attrs("amin", x, dims, keepdim));
+}
+std::pair<Tensor&, Tensor&> max_out(Tensor& values, Tensor& indices, const Tensor& x, int64_t dim, bool keepdim) {
+  return call_pair_into(max_slot, values, indices, x, dim_attrs(max_slot, x, dim, keepdim));
+}
+std::pair<Tensor&, Tensor&> min_out(Tensor& values, Tensor& indices, const Tensor& x, int64_t dim, bool keepdim) {
+  return call_pair_into(min_slot, values, indices, x, dim_attrs(min_slot, x, dim, keepdim));
 }
 Tensor& argmax_out(Tensor& out, const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
   return call_into(argmax_slot, out, x, dim_attrs(argmax_slot, x, dim, keepdim));

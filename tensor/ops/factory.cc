@@ -6,6 +6,7 @@
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum {
@@ -132,6 +133,49 @@ Tensor eye(int64_t rows, std::optional<int64_t> columns, const TensorOptions& op
   const ModeGuard no_grad(0, kModeGrad);
   t.diagonal().fill_(1);
   return finish(std::move(t), options);
+}
+
+namespace {
+
+// Writes what `make` makes of out's dtype and device.
+template <typename F>
+Tensor& write_made(const char* op, Tensor& out, F make) {
+  if (!out.defined()) throw_error<InvalidArgumentError>(op, ": out is undefined; make it with empty()");
+  return internal::write_composed(op, out, {}, [&] { return make(TensorOptions(out.dtype(), out.device())); });
+}
+
+// The value is read from one element.
+Tensor& write_filled(const char* op, Tensor& out, const Dims& shape, const Scalar& value) {
+  numel_of(shape);
+  return write_made(op, out, [&](const TensorOptions& options) { return full({}, value, options).expand(shape); });
+}
+
+}  // namespace
+
+Tensor& zeros_out(Tensor& out, const Dims& shape) { return write_filled("zeros", out, shape, 0); }
+Tensor& ones_out(Tensor& out, const Dims& shape) { return write_filled("ones", out, shape, 1); }
+Tensor& full_out(Tensor& out, const Dims& shape, const Scalar& value) {
+  return write_filled("full", out, shape, value);
+}
+Tensor& arange_out(Tensor& out, const Scalar& end) { return arange_out(out, 0, end); }
+Tensor& arange_out(Tensor& out, const Scalar& start, const Scalar& end, const Scalar& step) {
+  return write_made("arange", out, [&](const TensorOptions& options) { return arange(start, end, step, options); });
+}
+Tensor& linspace_out(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps) {
+  return write_made("linspace", out,
+                    [&](const TensorOptions& options) { return linspace(start, end, steps, options); });
+}
+Tensor& eye_out(Tensor& out, int64_t rows, std::optional<int64_t> columns) {
+  return write_made("eye", out, [&](const TensorOptions& options) { return eye(rows, columns, options); });
+}
+Tensor& rand_out(Tensor& out, const Dims& shape) {
+  return write_made("rand", out, [&](const TensorOptions& options) { return rand(shape, options); });
+}
+Tensor& randn_out(Tensor& out, const Dims& shape) {
+  return write_made("randn", out, [&](const TensorOptions& options) { return randn(shape, options); });
+}
+Tensor& randperm_out(Tensor& out, int64_t n) {
+  return write_made("randperm", out, [&](const TensorOptions& options) { return randperm(n, options); });
 }
 
 template <typename T>

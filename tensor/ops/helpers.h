@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 
+#include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/destination.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
 
@@ -23,6 +25,23 @@ inline Tensor& write_out(OpSlot& slot, Tensor& out, std::initializer_list<const 
                          const void* attrs = nullptr) {
   call_out(slot, out, Inputs(inputs.begin(), inputs.size()), attrs);
   return out;
+}
+
+// The same for a function that is made of several operators: `result` computes it aside.
+template <typename F>
+Tensor& write_composed(const char* op, Tensor& out, Inputs inputs, F result) {
+  check_no_gradient(op, inputs);
+  Tensor computed;
+  {
+    const ModeGuard no_grad(0, kModeGrad);
+    computed = result();
+  }
+  write_result(op, out, computed);
+  return out;
+}
+template <typename F>
+Tensor& write_composed(const char* op, Tensor& out, std::initializer_list<const Tensor*> inputs, F result) {
+  return write_composed(op, out, Inputs(inputs.begin(), inputs.size()), result);
 }
 
 // inputs[0] is `self`.
@@ -54,8 +73,12 @@ inline Tensor times_conjugate(const Tensor& g, const Scalar& factor) {
   return factor.value() == 1.0 ? g : mul(g, conjugate(factor));
 }
 
-// Throws DTypeError where the category of a factor is above that of the dtype that is computed in.
-void check_factor(const OpCall& call, const char* name, const Scalar& factor, DType compute);
+// Throws DTypeError where the category of a factor is above that of the dtype that is computed in, or its value beyond
+// the range.
+void check_factor(std::string_view op, const char* name, const Scalar& factor, DType compute);
+inline void check_factor(const OpCall& call, const char* name, const Scalar& factor, DType compute) {
+  check_factor(call.op.name, name, factor, compute);
+}
 
 }  // namespace vellum::internal
 

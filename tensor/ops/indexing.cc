@@ -227,15 +227,31 @@ Tensor cat(std::initializer_list<Tensor> tensors, int64_t dim) {
   return cat(std::span<const Tensor>(tensors.begin(), tensors.size()), dim);
 }
 
-Tensor stack(std::span<const Tensor> tensors, int64_t dim) {
+namespace {
+
+// What stack joins, each with one more dimension.
+std::vector<Tensor> raised(std::span<const Tensor> tensors, int64_t dim) {
   if (tensors.empty()) throw_error<InvalidArgumentError>("stack: the list of tensors is empty; give at least one");
-  std::vector<Tensor> raised;
+  std::vector<Tensor> result;
   for (const Tensor& t : tensors) {
     if (t.shape() != tensors[0].shape())
       throw_error<ShapeError>("stack: shapes ", tensors[0].shape(), " and ", t.shape(), " differ; all must agree");
-    raised.push_back(t.unsqueeze(dim));
+    result.push_back(t.unsqueeze(dim));
   }
-  return cat(raised, dim < 0 ? dim + tensors[0].dim() + 1 : dim);
+  return result;
+}
+
+int64_t dim_of_stack(std::span<const Tensor> tensors, int64_t dim) {
+  return dim < 0 ? dim + tensors[0].dim() + 1 : dim;
+}
+
+}  // namespace
+
+Tensor stack(std::span<const Tensor> tensors, int64_t dim) {
+  return cat(raised(tensors, dim), dim_of_stack(tensors, dim));
+}
+Tensor& stack_out(Tensor& out, std::span<const Tensor> tensors, int64_t dim) {
+  return cat_out(out, raised(tensors, dim), dim_of_stack(tensors, dim));
 }
 Tensor stack(std::initializer_list<Tensor> tensors, int64_t dim) {
   return stack(std::span<const Tensor>(tensors.begin(), tensors.size()), dim);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "vellum/tensor/ops/attributes.h"
@@ -37,6 +38,9 @@ Tensor gather_backward(const Tensor& grad, const Tensor& index, int64_t dim, con
 // out[index[i][j]][j] = source[i][j] for dim 0 and so on; source is as large as the index or larger.
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value);
+// The same with what is there: reduce is "add" (scatter_add) or "multiply", which has no gradient.
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce);
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce);
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
 // gather with broadcasting beside `dim`; without dim both are flattened.
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim = {});
@@ -58,13 +62,19 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, PadMode mode = PadM
 
 // --- Forms that write into `out`, of the result's shape or without elements; see ops.h.
 Tensor& cat_out(Tensor& out, std::span<const Tensor> tensors, int64_t dim = 0);
+Tensor& stack_out(Tensor& out, std::span<const Tensor> tensors, int64_t dim = 0);
 Tensor& index_select_out(Tensor& out, const Tensor& x, int64_t dim, const Tensor& index);
 Tensor& gather_out(Tensor& out, const Tensor& x, int64_t dim, const Tensor& index);
 Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                    std::string_view reduce);
 Tensor& scatter_add_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
 Tensor& index_add_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                       const Scalar& alpha = 1);
 Tensor& index_copy_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor& take_along_dim_out(Tensor& out, const Tensor& x, const Tensor& index, std::optional<int64_t> dim = {});
+Tensor& masked_select_out(Tensor& out, const Tensor& x, const Tensor& mask);
+Tensor& nonzero_out(Tensor& out, const Tensor& x);
 Tensor& tril_out(Tensor& out, const Tensor& x, int64_t diagonal = 0);
 Tensor& triu_out(Tensor& out, const Tensor& x, int64_t diagonal = 0);
 

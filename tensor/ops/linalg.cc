@@ -101,15 +101,25 @@ std::vector<RefTensor> linear_reference(const RefCall& call) {
   return {out};
 }
 
+// Where there is no kernel, as for integers.
+void linear_of_matmul(const OpCall& call, std::span<Tensor> outputs) {
+  Inference check(call, dtype_rules::promote(call));
+  infer_linear(check);
+  const Tensor product = matmul(call.input(0), call.input(1).transpose(0, 1));
+  const Tensor& bias = call.input(2);
+  outputs[0] = bias.defined() ? add(product, bias) : product;
+}
+
 constexpr OpDef kLinear{.name = "linear",
                         .kind = OpKind::kGeneral,
                         .inputs = 3,
                         .optional_inputs = 0b100,
                         .dtypes = dtype_rules::promote,
-                        .domain = kDifferentiableDTypes,
+                        .domain = kMatmulDTypes,
                         .infer = infer_linear,
                         .saves = {saves_input(1), saves_input(0), saves_nothing()},
                         .vjp = linear_vjp,
+                        .composite = linear_of_matmul,
                         .reference = {.tensors = linear_reference}};
 OpSlot linear_slot{kLinear, "linalg"};
 
@@ -145,9 +155,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor& matmul_out(Tensor& out, const Tensor& a, const Tensor& b) {
-  if (a.dim() != 2 || b.dim() != 2)
-    throw_error<ShapeError>("matmul: the form with out takes matrices: ", a.shape(), " x ", b.shape());
-  return internal::write_out(matmul_slot, out, {&a, &b});
+  if (a.dim() == 2 && b.dim() == 2) return internal::write_out(matmul_slot, out, {&a, &b});
+  return internal::write_composed("matmul", out, {&a, &b}, [&] { return matmul(a, b); });
 }
 
 namespace {
@@ -161,7 +170,8 @@ void check_ranks(const char* op, const Tensor& a, int a_rank, const Tensor& b, i
 // beta * input + alpha * product.
 Tensor add_product(const char* op, const Tensor& input, const Tensor& product, const Scalar& beta,
                    const Scalar& alpha) {
-  check_fits(op, beta, product.dtype());
+  internal::check_factor(op, "beta", beta, product.dtype());
+  internal::check_factor(op, "alpha", alpha, product.dtype());
   if (!is_broadcastable_to(input.shape(), product.shape()))
     throw_error<ShapeError>(op, ": input ", input.shape(), " does not broadcast to the product ", product.shape());
   if (input.dtype() != product.dtype())
@@ -184,11 +194,6 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
     throw_error<ShapeError>("bmm: ", a.shape(), " and ", b.shape(), " have ", a.size(0), " and ", b.size(0),
                             " matrices; use matmul() to broadcast");
   return matmul(a, b);
-}
-
-Tensor& bmm_out(Tensor& out, const Tensor& a, const Tensor& b) {
-  check_ranks("bmm", a, 3, b, 3);
-  return internal::write_out(matmul_slot, out, {&a, &b});
 }
 
 Tensor mv(const Tensor& a, const Tensor& x) {
@@ -214,6 +219,39 @@ Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, const Scalar
 
 Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
   return add_product("baddbmm", input, bmm(a, b), beta, alpha);
+}
+
+Tensor& mm_out(Tensor& out, const Tensor& a, const Tensor& b) {
+  check_ranks("mm", a, 2, b, 2);
+  return matmul_out(out, a, b);
+}
+
+Tensor& bmm_out(Tensor& out, const Tensor& a, const Tensor& b) {
+  check_ranks("bmm", a, 3, b, 3);
+  return internal::write_out(matmul_slot, out, {&a, &b});
+}
+
+Tensor& mv_out(Tensor& out, const Tensor& a, const Tensor& x) {
+  return internal::write_composed("mv", out, {&a, &x}, [&] { return mv(a, x); });
+}
+
+Tensor& dot_out(Tensor& out, const Tensor& a, const Tensor& b) {
+  return internal::write_composed("dot", out, {&a, &b}, [&] { return dot(a, b); });
+}
+
+Tensor& outer_out(Tensor& out, const Tensor& a, const Tensor& b) {
+  check_ranks("outer", a, 1, b, 1);
+  return mul_out(out, a.unsqueeze(1), b.unsqueeze(0));
+}
+
+Tensor& addmm_out(Tensor& out, const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta,
+                  const Scalar& alpha) {
+  return internal::write_composed("addmm", out, {&input, &a, &b}, [&] { return addmm(input, a, b, beta, alpha); });
+}
+
+Tensor& baddbmm_out(Tensor& out, const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta,
+                    const Scalar& alpha) {
+  return internal::write_composed("baddbmm", out, {&input, &a, &b}, [&] { return baddbmm(input, a, b, beta, alpha); });
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {

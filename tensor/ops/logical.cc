@@ -4,6 +4,7 @@
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
+#include "vellum/tensor/recorder.h"
 #include "vellum/tensor/reference_helpers.h"
 
 namespace vellum {
@@ -104,6 +105,19 @@ constexpr OpDef kMaskedFill{
     .reference = {.element = [](const Complex* x, const RefCall&) { return x[1] != 0.0 ? x[2] : x[0]; }}};
 OpSlot masked_fill_slot{kMaskedFill, "pointwise"};
 
+// Truth values in self's own dtype. They have no gradient, so that a history of self ends here; a write of fresh values
+// says that.
+Tensor& write_truth(OpSlot& slot, Tensor& self, std::initializer_list<const Tensor*> inputs) {
+  const bool has_history = self.requires_grad() || (self.is_view() && self.base().requires_grad());
+  if (!(thread_state().mode & kModeGrad) || !has_history) return write_self(slot, self, inputs);
+  recorder().check_in_place(slot.def(), self, true);
+  const Tensor truth = call(slot, inputs);
+  if (truth.shape() != self.shape())
+    throw_error<ShapeError>(slot.def().name, "_: the result has shape ", truth.shape(),
+                            ", which does not fit self of shape ", self.shape(), "; use the form that is not in place");
+  return self.copy_(truth);
+}
+
 }  // namespace
 
 Tensor eq(const Tensor& a, const Tensor& b) { return call(eq_slot, {&a, &b}); }
@@ -184,10 +198,22 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   return vellum::masked_fill(*this, mask, value);
 }
 
-Tensor& Tensor::logical_and_(const Tensor& other) { return write_self(logical_and_slot, *this, {this, &other}); }
-Tensor& Tensor::logical_or_(const Tensor& other) { return write_self(logical_or_slot, *this, {this, &other}); }
-Tensor& Tensor::logical_xor_(const Tensor& other) { return write_self(logical_xor_slot, *this, {this, &other}); }
-Tensor& Tensor::logical_not_() { return write_self(logical_not_slot, *this); }
+Tensor& Tensor::eq_(const Tensor& other) { return write_truth(eq_slot, *this, {this, &other}); }
+Tensor& Tensor::ne_(const Tensor& other) { return write_truth(ne_slot, *this, {this, &other}); }
+Tensor& Tensor::lt_(const Tensor& other) { return write_truth(lt_slot, *this, {this, &other}); }
+Tensor& Tensor::le_(const Tensor& other) { return write_truth(le_slot, *this, {this, &other}); }
+Tensor& Tensor::gt_(const Tensor& other) { return write_truth(gt_slot, *this, {this, &other}); }
+Tensor& Tensor::ge_(const Tensor& other) { return write_truth(ge_slot, *this, {this, &other}); }
+Tensor& Tensor::eq_(const Scalar& other) { return eq_(wrap_number(other, *this)); }
+Tensor& Tensor::ne_(const Scalar& other) { return ne_(wrap_number(other, *this)); }
+Tensor& Tensor::lt_(const Scalar& other) { return lt_(wrap_number(other, *this)); }
+Tensor& Tensor::le_(const Scalar& other) { return le_(wrap_number(other, *this)); }
+Tensor& Tensor::gt_(const Scalar& other) { return gt_(wrap_number(other, *this)); }
+Tensor& Tensor::ge_(const Scalar& other) { return ge_(wrap_number(other, *this)); }
+Tensor& Tensor::logical_and_(const Tensor& other) { return write_truth(logical_and_slot, *this, {this, &other}); }
+Tensor& Tensor::logical_or_(const Tensor& other) { return write_truth(logical_or_slot, *this, {this, &other}); }
+Tensor& Tensor::logical_xor_(const Tensor& other) { return write_truth(logical_xor_slot, *this, {this, &other}); }
+Tensor& Tensor::logical_not_() { return write_truth(logical_not_slot, *this, {this}); }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) {
   return write_self(masked_fill_slot, *this, {this, &mask, &value});
 }

@@ -232,6 +232,21 @@ Tensor with_weights_or_places(const Tensor& input, const Tensor& target, const C
   return add(mul(sharp, 1 - o.label_smoothing), mul(uniform, o.label_smoothing / static_cast<double>(input.size(dim))));
 }
 
+Tensor of_rows(const Tensor& input, const Tensor& target, const CrossEntropyAttrs& attrs) {
+  return call(cross_entropy_slot, {&input, &target}, &attrs);
+}
+
+// A weight that is not smoothed over the classes is that of a whole row, so that the fused operator serves.
+Tensor with_row_weights(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o) {
+  const Tensor each = of_rows(input, target, {Reduction::kNone, o.ignore_index, 0});
+  const Tensor counts = target != Scalar(o.ignore_index);
+  const Tensor classes = where(counts, target, wrap_number(0, target));
+  const Tensor weights = where(counts, gather(o.weight.to(each.dtype()), 0, classes), wrap_number(0, each));
+  const Tensor weighted = mul(each, weights);
+  if (o.reduction == Reduction::kNone) return weighted;
+  return o.reduction == Reduction::kSum ? sum(weighted) : div(sum(weighted), sum(weights));
+}
+
 }  // namespace
 
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o) {
@@ -242,11 +257,10 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
                             "; convert them with to(kFloat32)");
   if (is_floating(target.dtype())) return with_probabilities(input, target, o);
   internal::check_class_targets("cross_entropy", input.shape(), target, o.weight);
-  if (o.weight.defined() || input.dim() > 2) return with_weights_or_places(input, target, o);
-  const CrossEntropyAttrs attrs{o.reduction, o.ignore_index, o.label_smoothing};
-  if (input.dim() == 2) return call(cross_entropy_slot, {&input, &target}, &attrs);
-  const Tensor row = input.unsqueeze(0), its_target = target.unsqueeze(0);
-  return call(cross_entropy_slot, {&row, &its_target}, &attrs).reshape({});
+  if (input.dim() > 2 || (o.weight.defined() && o.label_smoothing > 0)) return with_weights_or_places(input, target, o);
+  if (input.dim() == 1) return cross_entropy(input.unsqueeze(0), target.unsqueeze(0), o).reshape({});
+  if (o.weight.defined()) return with_row_weights(input, target, o);
+  return of_rows(input, target, {o.reduction, o.ignore_index, o.label_smoothing});
 }
 
 }  // namespace vellum

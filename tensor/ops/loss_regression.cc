@@ -190,7 +190,8 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, const MseLossOptions&
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossOptions& options) {
   check_same_shape("l1_loss", input, target);
-  return reduced(call(l1_loss_slot, {&input, &target}), options.reduction);
+  const bool is_complex = input.is_complex() || target.is_complex();
+  return reduced(is_complex ? abs(sub(input, target)) : call(l1_loss_slot, {&input, &target}), options.reduction);
 }
 
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossOptions& options) {

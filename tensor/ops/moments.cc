@@ -3,6 +3,7 @@
 
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/ops/reduce_helpers.h"
 
@@ -190,6 +191,33 @@ constexpr OpDef kLogsumexp{.name = "logsumexp",
                            }}};
 OpSlot logsumexp_slot{kLogsumexp, "reduce"};
 
+// Shifted by the largest real part, where that is finite.
+Tensor complex_logsumexp(const Tensor& x, const Dims& dims, bool keepdim) {
+  const ReduceAttrs attrs = reduce_attrs("logsumexp", x, dims, true);
+  if (reduced_count(x.shape(), attrs) == 0) return log(sum(exp(x), dims, keepdim));
+  const Tensor top = amax(x.detach().real(), dims, true);
+  const Tensor shift = where(isfinite(top), top, wrap_number(0, top));
+  const Tensor kept = add(log(sum(exp(sub(x, shift)), dims, true)), shift);
+  return keepdim ? kept : kept.reshape(internal::reduced_shape(x.shape(), attrs, false));
+}
+
+// --- matrix_norm
+
+std::pair<int64_t, int64_t> matrix_dims(const Tensor& x, const Dims& dims) {
+  if (dims.size() != 2 || x.dim() < 2)
+    throw_error<ShapeError>("matrix_norm: takes two dimensions, they are ", dims,
+                            ", of a tensor of rank 2 or more, it is ", x.shape(), "; use vector_norm");
+  const int64_t rows = wrap_dim("matrix_norm", dims[0], x.dim()), columns = wrap_dim("matrix_norm", dims[1], x.dim());
+  if (rows == columns) throw_error<IndexError>("matrix_norm: dimension ", dims[0], " is named twice in ", dims);
+  return {rows, columns};
+}
+
+template <typename Order>
+[[noreturn]] void refuse_order(Order ord) {
+  throw_error<NotImplementedError>("matrix_norm: order ", ord,
+                                   " is not there, for singular values are not; take 'fro', 1, -1, or an infinity");
+}
+
 VarAttrs var_attrs(const char* op, const Tensor& x, const Dims& dims, double correction, bool keepdim) {
   return {reduce_attrs(op, x, dims, keepdim), correction};
 }
@@ -207,6 +235,9 @@ Tensor std(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
 std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
   return {var(x, dims, correction, keepdim), mean(x, dims, keepdim)};
 }
+std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  return {std(x, dims, correction, keepdim), mean(x, dims, keepdim)};
+}
 Tensor vector_norm(const Tensor& x, double ord, const Dims& dims, bool keepdim) {
   const VectorNormAttrs attrs{reduce_attrs("vector_norm", x, dims, keepdim), ord};
   return call(vector_norm_slot, {&x}, &attrs);
@@ -216,7 +247,22 @@ Tensor norm(const Tensor& x, std::string_view p, const Dims& dims, bool keepdim)
   if (p != "fro") throw_error<InvalidArgumentError>("norm: order '", p, "' is not known; give 'fro' or a number");
   return vector_norm(x, 2, dims, keepdim);
 }
+Tensor matrix_norm(const Tensor& x, double ord, const Dims& dims, bool keepdim) {
+  const auto [rows, columns] = matrix_dims(x, dims);
+  if (std::abs(ord) != 1 && std::abs(ord) != kInfinity) refuse_order(ord);
+  const bool of_columns = std::abs(ord) == 1;
+  const Tensor sums = vector_norm(x, 1, {of_columns ? rows : columns}, true);
+  const Dims across{of_columns ? columns : rows};
+  const Tensor norm = ord > 0 ? amax(sums, across, true) : amin(sums, across, true);
+  return keepdim ? norm : norm.squeeze(std::max(rows, columns)).squeeze(std::min(rows, columns));
+}
+Tensor matrix_norm(const Tensor& x, std::string_view ord, const Dims& dims, bool keepdim) {
+  const auto [rows, columns] = matrix_dims(x, dims);
+  if (ord != "fro") refuse_order(ord);
+  return vector_norm(x, 2, {rows, columns}, keepdim);
+}
 Tensor logsumexp(const Tensor& x, const Dims& dims, bool keepdim) {
+  if (x.is_complex()) return complex_logsumexp(x, dims, keepdim);
   const ReduceAttrs attrs = reduce_attrs("logsumexp", x, dims, keepdim);
   return call(logsumexp_slot, {&x}, &attrs);
 }
@@ -231,6 +277,8 @@ Tensor& vector_norm_out(Tensor& out, const Tensor& x, double ord, const Dims& di
   return call_into(vector_norm_slot, out, x, VectorNormAttrs{reduce_attrs("vector_norm", x, dims, keepdim), ord});
 }
 Tensor& logsumexp_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
+  if (x.is_complex())
+    return internal::write_composed("logsumexp", out, {&x}, [&] { return complex_logsumexp(x, dims, keepdim); });
   return call_into(logsumexp_slot, out, x, reduce_attrs("logsumexp", x, dims, keepdim));
 }
 

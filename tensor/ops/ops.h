@@ -42,6 +42,17 @@ Tensor eye(int64_t rows, std::optional<int64_t> columns = {}, const TensorOption
 Tensor rand(const Dims& shape, const TensorOptions& options = {});   // uniform [0, 1)
 Tensor randn(const Dims& shape, const TensorOptions& options = {});  // normal (0, 1); complex: variance 1 in all
 Tensor randperm(int64_t n, const TensorOptions& options = {});       // int64
+// The same, written into `out` in its dtype and on its device; it has that shape, or no elements (it is then resized).
+Tensor& zeros_out(Tensor& out, const Dims& shape);
+Tensor& ones_out(Tensor& out, const Dims& shape);
+Tensor& full_out(Tensor& out, const Dims& shape, const Scalar& value);
+Tensor& arange_out(Tensor& out, const Scalar& end);
+Tensor& arange_out(Tensor& out, const Scalar& start, const Scalar& end, const Scalar& step = 1);
+Tensor& linspace_out(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps);
+Tensor& eye_out(Tensor& out, int64_t rows, std::optional<int64_t> columns = {});
+Tensor& rand_out(Tensor& out, const Dims& shape);
+Tensor& randn_out(Tensor& out, const Dims& shape);
+Tensor& randperm_out(Tensor& out, int64_t n);
 // With x's shape, and its dtype and device where `options` leaves them open.
 Tensor empty_like(const Tensor& x, const TensorOptions& options = {});
 Tensor zeros_like(const Tensor& x, const TensorOptions& options = {});
@@ -83,6 +94,7 @@ Tensor fmod(const Tensor& a, const Tensor& b);  // the remainder with the sign o
 Tensor fmod(const Tensor& a, const Scalar& b);
 Tensor remainder(const Tensor& a, const Tensor& b);  // with the sign of b
 Tensor remainder(const Tensor& a, const Scalar& b);
+Tensor remainder(const Scalar& a, const Tensor& b);
 Tensor pow(const Tensor& base, const Tensor& exponent);
 Tensor pow(const Tensor& base, const Scalar& exponent);
 Tensor pow(const Scalar& base, const Tensor& exponent);
@@ -156,7 +168,8 @@ Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);
 
-// --- Activations, of floats (relu of integers too). Each keeps for the gradient what its comment says.
+// --- Activations, of floats (relu of integers too, silu of complex numbers, where it keeps input and sigmoid). Each
+// keeps for the gradient what its comment says.
 Tensor relu(const Tensor& x);                                              // the output
 Tensor gelu(const Tensor& x, std::string_view approximate = "none");       // the input; or approximate = "tanh"
 Tensor silu(const Tensor& x);                                              // the input
@@ -212,15 +225,18 @@ Tensor& floor_out(Tensor& out, const Tensor& x);
 Tensor& ceil_out(Tensor& out, const Tensor& x);
 Tensor& trunc_out(Tensor& out, const Tensor& x);
 Tensor& round_out(Tensor& out, const Tensor& x, int64_t decimals = 0);
+Tensor& complex_out(Tensor& out, const Tensor& real, const Tensor& imag);
 Tensor& polar_out(Tensor& out, const Tensor& abs, const Tensor& angle);
 Tensor& maximum_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& minimum_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& clamp_out(Tensor& out, const Tensor& x, const std::optional<Scalar>& min,
                   const std::optional<Scalar>& max = {});
+Tensor& clamp_out(Tensor& out, const Tensor& x, const Tensor& min, const Tensor& max = {});
 Tensor& lerp_out(Tensor& out, const Tensor& start, const Tensor& end, const Scalar& weight);
 Tensor& lerp_out(Tensor& out, const Tensor& start, const Tensor& end, const Tensor& weight);
 Tensor& addcmul_out(Tensor& out, const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value = 1);
 Tensor& addcdiv_out(Tensor& out, const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value = 1);
+Tensor& where_out(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor& eq_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& ne_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& lt_out(Tensor& out, const Tensor& a, const Tensor& b);
@@ -267,18 +283,30 @@ Tensor all(const Tensor& x, const Dims& dims, bool keepdim = false);
 // Sums of |x - mean|^2 over n - correction, and their square roots: real.
 Tensor var(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
 Tensor std(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
+std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
 std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
 // (sum |x|^ord)^(1/ord), real. Order 0 counts the elements that are not 0; infinity and -infinity are the largest and
 // the smallest magnitude. The gradient at 0 is 0.
 Tensor vector_norm(const Tensor& x, double ord = 2, const Dims& dims = {}, bool keepdim = false);
 Tensor norm(const Tensor& x, double p = 2, const Dims& dims = {}, bool keepdim = false);        // vector_norm
 Tensor norm(const Tensor& x, std::string_view p, const Dims& dims = {}, bool keepdim = false);  // "fro": order 2
+// Of matrices that lie along two dimensions: the order "fro" is the 2-norm of all elements; 1 and -1 are the largest
+// and the smallest sum of magnitudes of a column, infinity and -infinity of a row. Throws NotImplementedError for 2, -2
+// and "nuc", which need singular values.
+Tensor matrix_norm(const Tensor& x, double ord, const Dims& dims = {-2, -1}, bool keepdim = false);
+Tensor matrix_norm(const Tensor& x, std::string_view ord = "fro", const Dims& dims = {-2, -1}, bool keepdim = false);
+// log sum exp(x); also of complex numbers.
 Tensor logsumexp(const Tensor& x, const Dims& dims, bool keepdim = false);
-Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
-Tensor& mean_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
-Tensor& prod_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined);
+Tensor& mean_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined);
+Tensor& prod_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false, DType dtype = DType::kUndefined);
 Tensor& amax_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
 Tensor& amin_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
+// Two results are written into two tensors, which share no storage.
+std::pair<Tensor&, Tensor&> max_out(Tensor& values, Tensor& indices, const Tensor& x, int64_t dim,
+                                    bool keepdim = false);
+std::pair<Tensor&, Tensor&> min_out(Tensor& values, Tensor& indices, const Tensor& x, int64_t dim,
+                                    bool keepdim = false);
 Tensor& argmax_out(Tensor& out, const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
 Tensor& argmin_out(Tensor& out, const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
 Tensor& any_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim = false);
@@ -293,13 +321,20 @@ Tensor sum_to(const Tensor& x, const Dims& shape);
 // --- Along a dimension.
 // Running sums; integers give int64 unless `dtype` says otherwise.
 Tensor cumsum(const Tensor& x, int64_t dim, DType dtype = DType::kUndefined);
-Tensor& cumsum_out(Tensor& out, const Tensor& x, int64_t dim);
+Tensor& cumsum_out(Tensor& out, const Tensor& x, int64_t dim, DType dtype = DType::kUndefined);
+// Running products, likewise. The gradient is right beside zeros.
+Tensor cumprod(const Tensor& x, int64_t dim, DType dtype = DType::kUndefined);
+Tensor& cumprod_out(Tensor& out, const Tensor& x, int64_t dim, DType dtype = DType::kUndefined);
 // Values and int64 indices. Equal elements keep their order, NaN counts as larger than every number.
 std::pair<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false);
 Tensor argsort(const Tensor& x, int64_t dim = -1, bool descending = false);
 // The k largest or smallest elements with their int64 indices, in their order or, not `sorted`, in the order of their
 // indices; of equal ones the first. Throws IndexError when there are fewer than k.
 std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);
+std::pair<Tensor&, Tensor&> sort_out(Tensor& values, Tensor& indices, const Tensor& x, int64_t dim = -1,
+                                     bool descending = false);
+std::pair<Tensor&, Tensor&> topk_out(Tensor& values, Tensor& indices, const Tensor& x, int64_t k, int64_t dim = -1,
+                                     bool largest = true, bool sorted = true);
 
 // --- Neural network functions.
 // Of floating dtypes; `dtype` is what x is converted to first.
@@ -336,9 +371,9 @@ struct CrossEntropyOptions {
 // nll_loss(log_softmax(input, 1), target): how badly the scores `input` [C], [N, C] or [N, C, d1, ...] predict the
 // target. That is class indices, int64 [], [N] or [N, d1, ...], or class probabilities, floating, of the input's shape;
 // the mean over probabilities divides by the number of samples, whatever the weights (as in PyTorch). For class indices
-// of [C] and [N, C] without weight a backward pass keeps the input, the target and 8 bytes for each row; else the
-// log-probabilities instead of the input. Throws ShapeError, DTypeError, and InvalidArgumentError when a target is
-// neither in [0, C) nor ignore_index.
+// of [C] and [N, C] a backward pass keeps the input, the target and 8 bytes for each row, with weights but no smoothing
+// also two numbers for each row; else the log-probabilities instead of the input. Throws ShapeError, DTypeError, and
+// InvalidArgumentError when a target is neither in [0, C) nor ignore_index.
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& options = {});
 
 // The losses below compare elements. Unlike PyTorch, which warns, they throw ShapeError rather than compare every pair
@@ -352,7 +387,8 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, const MseLossOptions&
 struct L1LossOptions {
   Reduction reduction = Reduction::kMean;
 };
-Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossOptions& options = {});  // |input - target|
+// |input - target|, also of complex numbers, where a backward pass keeps the difference.
+Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossOptions& options = {});
 
 struct SmoothL1LossOptions {
   Reduction reduction = Reduction::kMean;
@@ -399,6 +435,9 @@ inline Tensor operator+(const Scalar& a, const Tensor& b) { return add(b, a); }
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return mul(b, a); }
 Tensor operator-(const Scalar& a, const Tensor& b);
 Tensor operator/(const Scalar& a, const Tensor& b);
+inline Tensor operator%(const Tensor& a, const Tensor& b) { return remainder(a, b); }
+inline Tensor operator%(const Tensor& a, const Scalar& b) { return remainder(a, b); }
+inline Tensor operator%(const Scalar& a, const Tensor& b) { return remainder(a, b); }
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 Tensor operator<(const Tensor& a, const Scalar& b);
 Tensor operator<=(const Tensor& a, const Scalar& b);

@@ -166,17 +166,39 @@ Tensor& write_number(OpSlot& slot, Tensor& self, const Scalar& number, const voi
   return self.copy_(call_with_number(slot, self.to(kFloat32), number, attrs));
 }
 
-Tensor scaled_sum(OpSlot& slot, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+// The half dtype that a sum whose alpha it would round is brought back to; undefined where alpha stays what it is.
+DType half_sum(const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  if (alpha.kind() == Scalar::Kind::kComplex || alpha.real() == 1) return DType::kUndefined;
+  const Tensor* operands[] = {&a, &b};
+  const DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(operands);
+  return changes_in(alpha, type) ? type : DType::kUndefined;
+}
+
+Tensor wide_sum(OpSlot& slot, const Tensor& a, const Tensor& b, const Scalar& alpha, DType half) {
   const AlphaAttrs attrs{alpha};
-  if (a.dtype() != b.dtype() || !is_rounded(alpha, a)) return call(slot, {&a, &b}, &attrs);
-  const Tensor wide = a.to(kFloat32);
-  return call(slot, {&wide, &b}, &attrs).to(a.dtype());
+  const Tensor left = a.to(kFloat32), right = b.to(kFloat32);
+  return call(slot, {&left, &right}, &attrs).to(half);
+}
+
+Tensor scaled_sum(OpSlot& slot, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  if (const DType half = half_sum(a, b, alpha); half != DType::kUndefined) return wide_sum(slot, a, b, alpha, half);
+  const AlphaAttrs attrs{alpha};
+  return call(slot, {&a, &b}, &attrs);
 }
 
 Tensor& add_scaled(OpSlot& slot, Tensor& self, const Tensor& other, const Scalar& alpha) {
-  if (self.dtype() == other.dtype() && is_rounded(alpha, self)) return self.copy_(scaled_sum(slot, self, other, alpha));
+  if (const DType half = half_sum(self, other, alpha); half != DType::kUndefined)
+    return self.copy_(wide_sum(slot, self, other, alpha, half));
   const AlphaAttrs attrs{alpha};
   return write_self(slot, self, {&self, &other}, &attrs);
+}
+
+Tensor& write_scaled_sum(OpSlot& slot, Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  if (const DType half = half_sum(a, b, alpha); half != DType::kUndefined)
+    return internal::write_composed(slot.def().name.data(), out, {&a, &b},
+                                    [&] { return wide_sum(slot, a, b, alpha, half); });
+  const AlphaAttrs attrs{alpha};
+  return write_out(slot, out, {&a, &b}, &attrs);
 }
 
 }  // namespace
@@ -205,12 +227,16 @@ Tensor operator/(const Scalar& a, const Tensor& b) {
 
 Tensor& neg_out(Tensor& out, const Tensor& x) { return write_out(neg_slot, out, {&x}); }
 Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
-  const AlphaAttrs attrs{alpha};
-  return write_out(add_slot, out, {&a, &b}, &attrs);
+  return write_scaled_sum(add_slot, out, a, b, alpha);
 }
 Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
-  const AlphaAttrs attrs{alpha};
-  return write_out(sub_slot, out, {&a, &b}, &attrs);
+  return write_scaled_sum(sub_slot, out, a, b, alpha);
+}
+Tensor& complex_out(Tensor& out, const Tensor& real, const Tensor& imag) {
+  return write_out(complex_slot, out, {&real, &imag});
+}
+Tensor& where_out(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b) {
+  return write_out(where_slot, out, {&condition, &a, &b});
 }
 Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out(mul_slot, out, {&a, &b}); }
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out(div_slot, out, {&a, &b}); }

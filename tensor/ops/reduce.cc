@@ -2,6 +2,7 @@
 
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
+#include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/ops/reduce_helpers.h"
 
@@ -164,8 +165,12 @@ Tensor reduce(OpSlot& slot, const Tensor& x, const Dims& dims, bool keepdim, DTy
   return call(slot, {&x}, &attrs);
 }
 
-Tensor& reduce_into(OpSlot& slot, Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
-  return call_into(slot, out, x, reduce_attrs(slot.def().name.data(), x, dims, keepdim));
+Tensor& reduce_into(OpSlot& slot, Tensor& out, const Tensor& x, const Dims& dims, bool keepdim,
+                    DType dtype = DType::kUndefined) {
+  const char* op = slot.def().name.data();
+  if (is_narrow(dtype))
+    return internal::write_composed(op, out, {&x}, [&] { return reduce(slot, x, dims, keepdim, dtype); });
+  return call_into(slot, out, x, reduce_attrs(op, x, dims, keepdim, dtype));
 }
 
 }  // namespace
@@ -188,14 +193,14 @@ Tensor any(const Tensor& x, const Dims& dims, bool keepdim) { return reduce(any_
 Tensor all(const Tensor& x) { return reduce(all_slot, x, {}, false); }
 Tensor all(const Tensor& x, const Dims& dims, bool keepdim) { return reduce(all_slot, x, dims, keepdim); }
 
-Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
-  return reduce_into(sum_slot, out, x, dims, keepdim);
+Tensor& sum_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim, DType dtype) {
+  return reduce_into(sum_slot, out, x, dims, keepdim, dtype);
 }
-Tensor& mean_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
-  return reduce_into(mean_slot, out, x, dims, keepdim);
+Tensor& mean_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim, DType dtype) {
+  return reduce_into(mean_slot, out, x, dims, keepdim, dtype);
 }
-Tensor& prod_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
-  return reduce_into(prod_slot, out, x, dims, keepdim);
+Tensor& prod_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim, DType dtype) {
+  return reduce_into(prod_slot, out, x, dims, keepdim, dtype);
 }
 Tensor& any_out(Tensor& out, const Tensor& x, const Dims& dims, bool keepdim) {
   return reduce_into(any_slot, out, x, dims, keepdim);

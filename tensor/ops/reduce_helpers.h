@@ -46,6 +46,14 @@ std::pair<Tensor, Tensor> call_pair(OpSlot& slot, const Tensor& x, const Attrs& 
   std::vector<Tensor> outputs = call_all(slot, inputs, &attrs);
   return {std::move(outputs[0]), std::move(outputs[1])};
 }
+template <typename Attrs>
+std::pair<Tensor&, Tensor&> call_pair_into(OpSlot& slot, Tensor& first, Tensor& second, const Tensor& x,
+                                           const Attrs& attrs) {
+  Tensor* const outs[] = {&first, &second};
+  const Tensor* inputs[] = {&x};
+  call_out_all(slot, outs, inputs, &attrs);
+  return {first, second};
+}
 
 // --- References.
 

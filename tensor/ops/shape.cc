@@ -250,6 +250,14 @@ Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const {
   return call(slice_slot, {this}, &attrs);
 }
 
+Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length) const {
+  if (!start.defined() || start.dim() != 0 || !is_integral(start.dtype()) || start.dtype() == kBool)
+    throw_error<DTypeError>("narrow: the start must be an integer tensor of rank 0, it is ",
+                            start.defined() ? str_cat(start.dtype(), start.shape()) : "undefined",
+                            "; give its item() or another");
+  return narrow(dim, start.item<int64_t>(), length);
+}
+
 Tensor Tensor::permute(const Dims& dims) const {
   PermuteAttrs attrs{dims};
   uint32_t seen = 0;

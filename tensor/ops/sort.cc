@@ -10,6 +10,7 @@ namespace vellum {
 namespace {
 
 using internal::call_pair;
+using internal::call_pair_into;
 using internal::for_lines;
 
 int64_t length_of(const Dims& shape, int dim) { return shape.empty() ? 1 : shape[dim]; }
@@ -112,16 +113,30 @@ constexpr OpDef kTopK{.name = "topk",
                       }}};
 OpSlot topk_slot{kTopK, "sort"};
 
+SortAttrs sort_attrs(const Tensor& x, int64_t dim, bool descending) {
+  return {{wrap_dim("sort", dim, x.dim())}, descending};
+}
+
+TopKAttrs topk_attrs(const Tensor& x, int64_t k, int64_t dim, bool largest, bool sorted) {
+  if (x.dim() == 0 && k == 0) k = 1;  // a scalar stays one, as in PyTorch
+  return {{wrap_dim("topk", dim, x.dim())}, k, largest, sorted};
+}
+
 }  // namespace
 
 std::pair<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
-  return call_pair(sort_slot, x, SortAttrs{{wrap_dim("sort", dim, x.dim())}, descending});
+  return call_pair(sort_slot, x, sort_attrs(x, dim, descending));
 }
 Tensor argsort(const Tensor& x, int64_t dim, bool descending) { return sort(x.detach(), dim, descending).second; }
 std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool sorted) {
-  if (x.dim() == 0 && k == 0) k = 1;  // a scalar stays one, as in PyTorch
-  const TopKAttrs attrs{{wrap_dim("topk", dim, x.dim())}, k, largest, sorted};
-  return call_pair(topk_slot, x, attrs);
+  return call_pair(topk_slot, x, topk_attrs(x, k, dim, largest, sorted));
+}
+std::pair<Tensor&, Tensor&> sort_out(Tensor& values, Tensor& indices, const Tensor& x, int64_t dim, bool descending) {
+  return call_pair_into(sort_slot, values, indices, x, sort_attrs(x, dim, descending));
+}
+std::pair<Tensor&, Tensor&> topk_out(Tensor& values, Tensor& indices, const Tensor& x, int64_t k, int64_t dim,
+                                     bool largest, bool sorted) {
+  return call_pair_into(topk_slot, values, indices, x, topk_attrs(x, k, dim, largest, sorted));
 }
 
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {

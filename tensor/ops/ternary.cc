@@ -8,13 +8,13 @@
 
 namespace vellum {
 
-void internal::check_factor(const OpCall& call, const char* name, const Scalar& factor, DType compute) {
+void internal::check_factor(std::string_view op, const char* name, const Scalar& factor, DType compute) {
   const bool falls = (factor.kind() == Scalar::Kind::kComplex && !is_complex(compute)) ||
                      (factor.kind() == Scalar::Kind::kReal && is_integral(compute));
   if (falls)
-    throw_error<DTypeError>(call.op.name, ": ", name, " is ",
-                            factor.kind() == Scalar::Kind::kComplex ? "complex" : "real", ", but the operands are ",
-                            compute, "; convert them with to(dtype)");
+    throw_error<DTypeError>(op, ": ", name, " is ", factor.kind() == Scalar::Kind::kComplex ? "complex" : "real",
+                            ", but the operands are ", compute, "; convert them with to(dtype)");
+  check_fits(op, factor, compute);
 }
 
 namespace {

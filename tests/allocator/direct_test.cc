@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "vellum/device/error.h"
@@ -146,6 +148,123 @@ TEST_F(DirectTest, ShapeOnlyBlocksAreCountedButHaveNoData) {
   EXPECT_EQ(direct.stats().active.current, static_cast<int64_t>(4 * kMiB));
   direct.deallocate(block_, {});
   EXPECT_EQ(direct.stats().active.current, 0);
+}
+
+class Snapshot final : public SegmentVisitor {
+ public:
+  void segment(const SegmentInfo& segment) override { segments.push_back(segment); }
+  void block(const BlockInfo& block) override { blocks.push_back(block); }
+  std::vector<SegmentInfo> segments;
+  std::vector<BlockInfo> blocks;
+};
+
+TEST_F(DirectTest, ASnapshotTellsTheLiveBlocks) {
+  DirectAllocator direct(fake_);
+  Block other;
+  ASSERT_TRUE(direct.allocate(100, 64, {fake_, 3}, &block_).ok());
+  ASSERT_TRUE(direct.allocate(200, 64, {}, &other).ok());
+  direct.deallocate(other, {});
+  Snapshot snapshot;
+  direct.visit_segments(snapshot);
+  ASSERT_EQ(snapshot.segments.size(), 1u);
+  EXPECT_EQ(snapshot.segments[0].data, block_.data);
+  EXPECT_EQ(snapshot.segments[0].bytes, 128u);
+  EXPECT_EQ(snapshot.segments[0].stream.handle, 3u);
+  ASSERT_EQ(snapshot.blocks.size(), 1u);
+  EXPECT_EQ(snapshot.blocks[0].requested, 100u);
+  EXPECT_EQ(snapshot.blocks[0].state, BlockInfo::State::kActive);
+  EXPECT_EQ(direct.active_bytes(block_), 128u);
+  direct.deallocate(block_, {});
+}
+
+// What the device was asked through the sources, one letter a call.
+std::string asked;
+
+const DeviceApi rich_api{
+    .device_count = []() noexcept { return 1; },
+    .stream_wait_event =
+        [](int, StreamHandle stream, EventHandle event) noexcept {
+          asked += stream == 5 && event == 9 ? "w" : "?";
+          return ok_status();
+        },
+    .event_create =
+        [](int, EventHandle* out) noexcept {
+          *out = 9;
+          asked += "c";
+          return ok_status();
+        },
+    .event_destroy =
+        [](int, EventHandle) noexcept {
+          asked += "d";
+          return ok_status();
+        },
+    .event_record =
+        [](int, EventHandle event, StreamHandle stream) noexcept {
+          asked += stream == 5 && event == 9 ? "r" : "?";
+          return ok_status();
+        },
+    .event_query =
+        [](int, EventHandle) noexcept {
+          asked += "q";
+          return Status{StatusCode::kNotReady, nullptr};
+        },
+    .event_synchronize =
+        [](int, EventHandle) noexcept {
+          asked += "s";
+          return ok_status();
+        },
+    .granularity = 4096,
+    .reserve =
+        [](int, size_t, void** out) noexcept {
+          *out = nullptr;
+          asked += "R";
+          return ok_status();
+        },
+    .map =
+        [](int, void*, size_t) noexcept {
+          asked += "M";
+          return ok_status();
+        },
+    .unmap =
+        [](int, void*, size_t) noexcept {
+          asked += "U";
+          return ok_status();
+        },
+    .release =
+        [](int, void*, size_t) noexcept {
+          asked += "L";
+          return ok_status();
+        },
+};
+
+TEST_F(DirectTest, OffersThePagesAndEventsOfItsDevice) {
+  const Device rich(register_device("rich", rich_api));
+  DirectAllocator direct(rich);
+  EventSource* events = direct.events();
+  ASSERT_NE(events, nullptr);
+  EventHandle event = 0;
+  const Stream stream{rich, 5};
+  EXPECT_TRUE(events->create(&event).ok());
+  EXPECT_TRUE(events->record(event, stream).ok());
+  EXPECT_EQ(events->query(event).code, StatusCode::kNotReady);
+  EXPECT_TRUE(events->wait(stream, event).ok());
+  EXPECT_TRUE(events->synchronize(event).ok());
+  EXPECT_TRUE(events->destroy(event).ok());
+  PageSource* pages = direct.pages();
+  ASSERT_NE(pages, nullptr);
+  EXPECT_EQ(pages->granularity(), 4096u);
+  void* data = nullptr;
+  EXPECT_TRUE(pages->reserve(4096, &data).ok());
+  EXPECT_TRUE(pages->map(data, 4096).ok());
+  EXPECT_TRUE(pages->unmap(data, 4096).ok());
+  EXPECT_TRUE(pages->release(data, 4096).ok());
+  EXPECT_EQ(asked, "crqwsdRMUL");
+}
+
+TEST_F(DirectTest, OffersNeitherWhereTheDeviceHasNone) {
+  DirectAllocator direct(fake_);
+  EXPECT_EQ(direct.pages(), nullptr);
+  EXPECT_EQ(direct.events(), nullptr);
 }
 
 TEST_F(DirectTest, NeedsABackend) { EXPECT_THROW(DirectAllocator(Device(device_type("nobody"))), DeviceError); }

@@ -8,28 +8,28 @@ namespace {
 using namespace vellum::testing;
 
 const Device kHost(kCPU);
-Device fake() { return Device("fake"); }
+Device sim() { return Device("sim"); }
 
 TEST(Devices, GradientReturnsToTheDeviceOfALeafThatWasMoved) {
   Tensor x = leaf({1, 2});
-  (x.to(fake()) * 3).sum().backward();
+  (x.to(sim()) * 3).sum().backward();
   EXPECT_EQ(x.grad().device(), kHost);
   EXPECT_THAT(values(x.grad()), ElementsAre(3, 3));
 }
 
 TEST(Devices, GradientOfAHostScalarBesideADeviceTensorLiesOnTheHost) {
   Tensor scale = scalar_tensor(2., kFloat64).requires_grad_();
-  Tensor x = constant({1, 2}).to(fake()).requires_grad_();
+  Tensor x = constant({1, 2}).to(sim()).requires_grad_();
   (x * scale).sum().backward();
   EXPECT_EQ(scale.grad().device(), kHost);
   EXPECT_EQ(scale.grad().item(), 3);
-  EXPECT_EQ(x.grad().device(), fake());
+  EXPECT_EQ(x.grad().device(), sim());
   EXPECT_THAT(values(x.grad()), ElementsAre(2, 2));
 }
 
 TEST(Devices, SecondDerivativesCrossTheDevicesToo) {
   Tensor x = leaf({3});
-  const Tensor y = x.to(fake());
+  const Tensor y = x.to(sim());
   const Tensor g = grad({(y * y * y).sum()}, {x}, {}, {.create_graph = true})[0];
   EXPECT_EQ(g.device(), kHost);
   EXPECT_THAT(values(grad({g.sum()}, {x})[0]), ElementsAre(18));

@@ -81,39 +81,74 @@ class Out : public OperatorTest {
  protected:
   void run(const Sample& sample, DType dtype, uint64_t seed, Verdict& verdict);
   void overlap(const Sample& sample, DType dtype, uint64_t seed, Verdict& verdict);
-  std::string write(Tensor out, const Operands& operands, const Sample& sample, const RefTensor& expected);
+  std::string write(std::vector<Tensor> outs, const Operands& operands, const Sample& sample,
+                    const std::vector<RefTensor>& expected);
+  std::string refuse(const Operands& operands, const Sample& sample, const std::vector<RefTensor>& expected);
 };
 
-std::string Out::write(Tensor out, const Operands& operands, const Sample& sample, const RefTensor& expected) {
+std::string Out::write(std::vector<Tensor> outs, const Operands& operands, const Sample& sample,
+                       const std::vector<RefTensor>& expected) {
   if (op().draws) default_generator(device()).set_state(kRandomState);
-  const uint32_t before = out.version();
-  Storage* const storage = out.impl().storage;
-  call_out(slot(), out, operands.inputs(), sample.attrs.get());
-  if (out.impl().storage == storage && out.version() == before) return "the version was not bumped";
-  return difference(out, expected, tolerance(op().name, expected.dtype));
+  std::vector<Tensor*> destinations;
+  std::vector<uint32_t> versions;
+  std::vector<Storage*> storages;
+  for (Tensor& out : outs) {
+    destinations.push_back(&out);
+    versions.push_back(out.version());
+    storages.push_back(out.impl().storage);
+  }
+  call_out_all(slot(), destinations, operands.inputs(), sample.attrs.get());
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (outs[i].impl().storage == storages[i] && outs[i].version() == versions[i]) return "the version was not bumped";
+    const std::string wrong = difference(outs[i], expected[i], tolerance(op().name, expected[i].dtype));
+    if (!wrong.empty()) return str_cat("output ", i, ": ", wrong);
+  }
+  return {};
 }
 
 void Out::run(const Sample& sample, DType dtype, uint64_t seed, Verdict& verdict) {
   const std::optional<Operands> operands = make_operands(sample, dtype, Layout::kContiguous, device(), seed);
   const std::optional<DTypes> types = dtypes_of(op(), *operands, sample);
   if (!types) return;
-  const RefTensor expected = evaluate(op(), operands->values, sample.attrs.get(), *types, kRandomState)[0];
-  RefTensor blank = expected;
-  std::fill(blank.values.begin(), blank.values.end(), Complex(1));
+  const auto expected = evaluate(op(), operands->values, sample.attrs.get(), *types, kRandomState);
+  const auto each = [&](auto make) {
+    std::vector<Tensor> outs;
+    for (const RefTensor& result : expected) outs.push_back(make(result));
+    return outs;
+  };
   for (const Layout layout : {Layout::kContiguous, Layout::kTransposed, Layout::kSliced})
-    verdict.check(dtype, layout, str_cat("sample ", seed),
-                  [&] { return write(arrange(blank, layout, device()), *operands, sample, expected); });
+    verdict.check(dtype, layout, str_cat("sample ", seed), [&] {
+      return write(each([&](RefTensor blank) {
+                     std::fill(blank.values.begin(), blank.values.end(), Complex(1));
+                     return arrange(blank, layout, device());
+                   }),
+                   *operands, sample, expected);
+    });
   verdict.check(dtype, Layout::kContiguous, str_cat("sample ", seed, ", resized"), [&] {
-    return write(to_tensor({{0}, types->output, {}}, device()), *operands, sample, expected);
+    return write(each([&](const RefTensor& result) {
+                   return to_tensor({{0}, result.dtype, {}}, device());
+                 }),
+                 *operands, sample, expected);
   });
-  if (expected.values.empty()) return;
-  verdict.check(dtype, Layout::kContiguous, str_cat("sample ", seed, ", wrong shape"), [&] {
-    RefTensor wrong{{7, 11}, types->output, std::vector<Complex>(77, Complex(1))};
-    Tensor out = to_tensor(wrong, device());
-    const uint32_t before = out.version();
-    const std::string text = throws<ShapeError>([&] { call_out(slot(), out, operands->inputs(), sample.attrs.get()); });
-    return text.empty() ? same(out, wrong, before) : text;
-  });
+  if (expected[0].values.empty()) return;
+  verdict.check(dtype, Layout::kContiguous, str_cat("sample ", seed, ", wrong shape"),
+                [&] { return refuse(*operands, sample, expected); });
+}
+
+// All but the first could take the results.
+std::string Out::refuse(const Operands& operands, const Sample& sample, const std::vector<RefTensor>& expected) {
+  std::vector<RefTensor> wrong = expected;
+  wrong[0] = {{7, 11}, expected[0].dtype, std::vector<Complex>(77, Complex(1))};
+  std::vector<Tensor> outs;
+  std::vector<Tensor*> destinations;
+  for (const RefTensor& values : wrong) outs.push_back(to_tensor(values, device()));
+  for (Tensor& out : outs) destinations.push_back(&out);
+  std::vector<uint32_t> versions;
+  for (const Tensor& out : outs) versions.push_back(out.version());
+  std::string text =
+      throws<ShapeError>([&] { call_out_all(slot(), destinations, operands.inputs(), sample.attrs.get()); });
+  for (size_t i = 0; i < outs.size() && text.empty(); ++i) text = same(outs[i], wrong[i], versions[i]);
+  return text;
 }
 
 // The destination is the window of input 0's memory one row further on.
@@ -121,8 +156,8 @@ void Out::overlap(const Sample& sample, DType dtype, uint64_t seed, Verdict& ver
   std::optional<Operands> operands = make_operands(sample, dtype, Layout::kContiguous, device(), seed);
   const std::optional<DTypes> types = dtypes_of(op(), *operands, sample);
   if (sample.contiguous_only || !types || types->output != operands->values[0].dtype) return;
-  const RefTensor expected = evaluate(op(), operands->values, sample.attrs.get(), *types, kRandomState)[0];
-  if (expected.shape.empty() || expected.shape != operands->values[0].shape) return;
+  const auto expected = evaluate(op(), operands->values, sample.attrs.get(), *types, kRandomState);
+  if (expected[0].shape.empty() || expected[0].shape != operands->values[0].shape) return;
   RefTensor longer = operands->values[0];
   const int64_t rows = longer.shape[0];
   if (rows == 0) return;
@@ -132,7 +167,9 @@ void Out::overlap(const Sample& sample, DType dtype, uint64_t seed, Verdict& ver
   verdict.check(dtype, Layout::kAliased, str_cat("sample ", seed), [&] {
     const Tensor memory = to_tensor(longer, device());
     operands->tensors[0] = memory.slice(0, 0, rows);
-    return write(memory.slice(0, 1, rows + 1), *operands, sample, expected);
+    std::vector<Tensor> outs = {memory.slice(0, 1, rows + 1)};
+    for (size_t i = 1; i < expected.size(); ++i) outs.push_back(to_tensor(expected[i], device()));
+    return write(std::move(outs), *operands, sample, expected);
   });
 }
 
@@ -148,7 +185,7 @@ TEST_P(Out, EqualsFunctionalForm) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Operators, Out, ::testing::ValuesIn(operator_names([](const OpDef& op) {
-                           return op.outputs == 1 && !op.overwrites && op.kind != OpKind::kView;
+                           return op.outputs != kVariadic && !op.overwrites && op.kind != OpKind::kView;
                          })),
                          test_name);
 

@@ -58,17 +58,17 @@ TEST(Annotations, AreToldToTheProfilerWhileItsModeBitIsSet) {
   Listener listener;
   hooks().profiler = &listener;
   { const AnnotationScope quiet(Annotation::Kind::kUser, "quiet"); }
-  EXPECT_EQ(profiled_module(), 0u);
+  EXPECT_EQ(observed_module(), 0u);
   {
     const ModeGuard mode(kModeProfiler, 0);
     const AnnotationScope outer(Annotation::Kind::kUser, "outer");
     const AnnotationScope inner(Annotation::Kind::kOperator, "inner");
-    EXPECT_EQ(profiled_module(), 7u);
+    EXPECT_EQ(observed_module(), 7u);
   }
   hooks().profiler = nullptr;
   const ModeGuard mode(kModeProfiler, 0);
   { const AnnotationScope nobody(Annotation::Kind::kUser, "nobody"); }
-  EXPECT_EQ(profiled_module(), 0u);
+  EXPECT_EQ(observed_module(), 0u);
   EXPECT_EQ(listener.heard, "(outer(inner))");
 }
 

@@ -1,9 +1,10 @@
-#include "vellum/tests/fakes/fake_backend.h"
+#include "vellum/tests/fakes/sim.h"
 
-namespace vellum::testing {
+namespace vellum::sim {
 namespace {
 
-[[maybe_unused]] const DeviceType kRegistered = register_backend(fake_backend());
+[[maybe_unused]] const DeviceType kRegistered = register_backend(backend());
+[[maybe_unused]] const DeviceType kBareRegistered = register_backend(bare_backend());
 
 }  // namespace
-}  // namespace vellum::testing
+}  // namespace vellum::sim

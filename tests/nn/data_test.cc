@@ -1,3 +1,9 @@
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "vellum/nn/data/data_loader.h"
 #include "vellum/tensor/generator.h"
 #include "vellum/tests/nn/testing.h"
@@ -139,5 +145,63 @@ TEST(DataLoader, RejectsABatchSizeThatIsNotPositive) {
   EXPECT_THROW(DataLoader(numbered(2), {.batch_size = -3}), InvalidArgumentError);
 }
 
+TEST(DataLoader, PinsItsBatches) {
+  DataLoader loader(numbered(5), {.batch_size = 2, .pin_memory = true});
+  for (const Batch& batch : loader) {
+    EXPECT_TRUE(batch.data.is_pinned());
+    EXPECT_TRUE(batch.target.is_pinned());
+    EXPECT_EQ(values(batch.data.select(1, 0)), values(batch.target));
+  }
+  DataLoader without_targets(TensorDataset(ones({2, 2})), {.pin_memory = true});
+  EXPECT_FALSE(without_targets.begin()->target.defined());
+  DataLoader unpinned(numbered(2));
+  EXPECT_FALSE(unpinned.begin()->data.is_pinned());
+}
+
+// Batches of a type of the standard library: the indices, and each as a text.
+struct Pairs {
+  using Batch = std::pair<std::map<std::string, Tensor>, std::vector<std::tuple<Tensor, int>>>;
+  int64_t size() const { return 4; }
+  Batch select(const Tensor& indices) const { return {{{"x", indices * 2}}, {{indices, 3}}}; }
+};
+
+TEST(DataLoader, PinsEveryTensorOfABatchOfTheStandardLibrary) {
+  BasicDataLoader loader(Pairs(), {.batch_size = 2, .pin_memory = true});
+  const Pairs::Batch batch = *loader.begin();
+  EXPECT_TRUE(batch.first.at("x").is_pinned());
+  EXPECT_TRUE(std::get<0>(batch.second[0]).is_pinned());
+  EXPECT_EQ(std::get<1>(batch.second[0]), 3);
+  EXPECT_THAT(values(batch.first.at("x")), ElementsAre(0, 2));
+}
+
 }  // namespace
 }  // namespace vellum::data
+
+// ultralytics/yolov3#1713: batches of a type that the loader does not know went unpinned in silence.
+namespace strangers {
+
+struct Unpinnable {
+  vellum::Tensor data;
+};
+static_assert(!vellum::data::Pinnable<Unpinnable>);
+
+struct Graph {
+  vellum::Tensor nodes, edges;
+};
+Graph pin_memory(const Graph& batch, vellum::Device device) {
+  return {batch.nodes.pin_memory(device), batch.edges.pin_memory(device)};
+}
+static_assert(vellum::data::Pinnable<Graph>);
+
+struct Graphs {
+  int64_t size() const { return 3; }
+  Graph select(const vellum::Tensor& indices) const { return {indices, indices + 1}; }
+};
+
+TEST(DataLoader, PinsBatchesOfAUsersOwnType) {
+  vellum::data::BasicDataLoader loader(Graphs(), {.batch_size = 3, .pin_memory = true});
+  EXPECT_TRUE(loader.begin()->nodes.is_pinned());
+  EXPECT_TRUE(loader.begin()->edges.is_pinned());
+}
+
+}  // namespace strangers

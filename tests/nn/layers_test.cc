@@ -82,8 +82,8 @@ TEST(Linear, IsDrawnFromTheSeed) {
 }
 
 TEST(Linear, IsMadeOnTheDeviceThatWasAskedFor) {
-  const Device fake("fake");
-  EXPECT_EQ(Linear(2, 3, {.device = fake}).weight().device(), fake);
+  const Device sim("sim");
+  EXPECT_EQ(Linear(2, 3, {.device = sim}).weight().device(), sim);
 }
 
 TEST(Linear, GivesComplexWeightsTheVarianceOfRealOnes) {

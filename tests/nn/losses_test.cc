@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "vellum/allocator/memory.h"
 #include "vellum/nn/functional.h"
 #include "vellum/tests/nn/goldens.h"
 
@@ -86,6 +87,28 @@ TEST(CrossEntropy, HasAnExactGradientBesideLargeScores) {
   cross_entropy(x, tensor({int64_t{0}})).backward();
   const double p = 1 / (1 + std::exp(-1.0));
   expect_near(x.grad(), {p - 1, 1 - p}, 1e-7);
+}
+
+TEST(CrossEntropy, WithClassWeightsKeepsNoProbabilities) {
+  const Tensor x = testing::pattern({8, 4000}).requires_grad_(), target = zeros({8}, kInt64);
+  const Tensor weight = ones({4000}, kFloat64);
+  const int64_t before = memory_allocated();
+  const Tensor loss = cross_entropy(x, target, {.weight = weight});
+  EXPECT_LT(memory_allocated() - before, x.nbytes() / 8);
+}
+
+// The losses are PyTorch's, which gives no gradient in the weight. By the definition, sum_i w[t_i] l_i / sum_i w[t_i],
+// it is (l_i - loss) / sum_i w[t_i] for the row i of a class.
+TEST(CrossEntropy, HasAGradientInTheClassWeights) {
+  const Tensor x = constant({1, 2, 0.5, 0.25, -1, 3, 2, 2, 1}).view({3, 3}), target = tensor<int64_t>({2, 0, 1});
+  Tensor weight = constant({0.5, 2, 3}).requires_grad_();
+  const Tensor each = cross_entropy(x, target, {Reduction::kNone, 0, weight.detach()});
+  expect_near(each, {5.8931063523238345, 0, 1.7239896081165023}, 1e-12);
+  const Tensor loss = cross_entropy(x, target, {Reduction::kMean, 0, weight});
+  expect_near(loss, {1.5234191920880673}, 1e-12);
+  loss.backward();
+  const double mean = 7.617095960440337 / 5;
+  expect_near(weight.grad(), {0, (1.7239896081165023 / 2 - mean) / 5, (5.8931063523238345 / 3 - mean) / 5}, 1e-12);
 }
 
 TEST(CrossEntropy, RefusesWhatHasNoMeaning) {

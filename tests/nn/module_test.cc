@@ -266,16 +266,16 @@ TEST(ModuleTo, ChangesNothingWhenABufferCannotMove) {
 }
 
 TEST(ModuleTo, MovesParametersBuffersAndGradientsToADevice) {
-  const Device fake("fake:1");
+  const Device sim("sim:1");
   Net net;
   net(ones({1, 2})).sum().backward();
   const std::vector<double> grad = values(net.parameters()[3].grad());
-  net.to(fake);
-  for (const Tensor& p : net.parameters()) EXPECT_EQ(p.device(), fake);
-  EXPECT_EQ(net.buffers()[0].device(), fake);
-  EXPECT_EQ(net.parameters()[3].grad().device(), fake);
+  net.to(sim);
+  for (const Tensor& p : net.parameters()) EXPECT_EQ(p.device(), sim);
+  EXPECT_EQ(net.buffers()[0].device(), sim);
+  EXPECT_EQ(net.parameters()[3].grad().device(), sim);
   EXPECT_EQ(values(net.parameters()[3].grad()), grad);
-  EXPECT_EQ(net(ones({1, 2}, fake)).device(), fake);
+  EXPECT_EQ(net(ones({1, 2}, sim)).device(), sim);
   net.to(Device(kCPU), kFloat64);
   EXPECT_EQ(net.parameters()[0].device(), Device(kCPU));
   EXPECT_EQ(net.parameters()[0].dtype(), kFloat64);
@@ -286,10 +286,10 @@ TEST(ModuleTo, GivesTheOldMemoryBack) {
   {
     Linear linear(256, 256);
     linear(ones({1, 256})).sum().backward();
-    linear.to(Device("fake"));
+    linear.to(Device("sim"));
     EXPECT_EQ(live_bytes(), before);
   }
-  EXPECT_EQ(memory_allocated(Device("fake")), 0);
+  EXPECT_EQ(memory_allocated(Device("sim")), 0);
 }
 
 TEST(Module, GivesAllMemoryBack) {

@@ -239,13 +239,13 @@ TEST(Optimizer, FollowsAModuleThatIsConverted) {
 }
 
 TEST(Optimizer, StepsOnADevice) {
-  const Device fake("fake");
-  Tensor p = constant({1, 2}).to(fake).requires_grad_();
+  const Device sim("sim");
+  Tensor p = constant({1, 2}).to(sim).requires_grad_();
   AdamW optimizer({p}, {.lr = 0.5, .weight_decay = 0});
-  p.set_grad(constant({1, -1}).to(fake));
+  p.set_grad(constant({1, -1}).to(sim));
   optimizer.step();
   expect_near(p, {0.5, 2.5}, 1e-7);
-  EXPECT_EQ(p.device(), fake);
+  EXPECT_EQ(p.device(), sim);
 }
 
 TEST(Optimizer, RejectsParametersThatItCannotChange) {

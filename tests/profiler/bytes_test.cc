@@ -88,12 +88,12 @@ TEST(Bytes, AreThoseOfTheThread) {
 }
 
 TEST(Bytes, AreSummedOverDevices) {
-  const Tensor x = zeros({16}), y = zeros({16}, Device("fake"));
+  const Tensor x = zeros({16}), y = zeros({16}, Device("sim"));
   Profiler profiler;
   std::optional<AnnotationScope> label(std::in_place, Kind::kUser, "both");
-  const int64_t before = memory_allocated() + memory_allocated(Device("fake"));
+  const int64_t before = memory_allocated() + memory_allocated(Device("sim"));
   const Tensor a = x.clone(), b = y.reshape({4, 4}).clone();
-  const int64_t after = memory_allocated() + memory_allocated(Device("fake"));
+  const int64_t after = memory_allocated() + memory_allocated(Device("sim"));
   label.reset();
   profiler.stop();
   EXPECT_GE(of(profiler, "both").bytes, after - before);

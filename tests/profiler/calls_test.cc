@@ -135,7 +135,7 @@ TEST(Calls, OfTheBackwardPassHaveTheNamesOfItsSteps) {
 }
 
 TEST(Calls, OnADeviceWithoutKernelsShowTheHostFallback) {
-  const Tensor x = ones({4}, Device("fake"));
+  const Tensor x = ones({4}, Device("bare"));
   Profiler profiler(with_fake_clock());
   mul(x, x);
   profiler.stop();

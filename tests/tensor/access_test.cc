@@ -34,7 +34,7 @@ TEST(Data, OfAnotherTypeIsRefusedNamingBoth) {
 }
 
 TEST(Data, OfADeviceThatTheHostCannotReachIsRefused) {
-  EXPECT_THAT(message<DeviceError>([] { tensor({1.f}, Device("fake")).data<float>(); }),
+  EXPECT_THAT(message<DeviceError>([] { tensor({1.f}, Device("sim")).data<float>(); }),
               HasSubstr("copy it with cpu()"));
   EXPECT_THROW(empty({1}, Device("meta")).data<float>(), DeviceError);
 }
@@ -55,7 +55,7 @@ TEST(Item, ConvertsTheOnlyElement) {
   EXPECT_EQ(tensor<int64_t>({(int64_t{1} << 60) + 1}).item<int64_t>(), (int64_t{1} << 60) + 1);
   EXPECT_EQ(tensor<complex64>({{1, 2}}).item<complex128>(), complex128(1, 2));
   EXPECT_TRUE(tensor({true}).item<bool>());
-  EXPECT_EQ(tensor({1.f, 7.f}, Device("fake"))[1].item<float>(), 7);
+  EXPECT_EQ(tensor({1.f, 7.f}, Device("sim"))[1].item<float>(), 7);
 }
 
 TEST(Item, NeedsExactlyOneElement) {

@@ -40,20 +40,20 @@ TEST(ToDType, OfTheSameDtypeIsTheSameTensor) {
 
 TEST(ToDevice, CarriesValuesThereAndBackWhateverTheStrides) {
   const Tensor x = arange(6, kFloat32).view({2, 3});
-  const Tensor there = x.t().to(Device("fake:1"));
-  EXPECT_EQ(there.device(), Device("fake:1"));
+  const Tensor there = x.t().to(Device("sim:1"));
+  EXPECT_EQ(there.device(), Device("sim:1"));
   EXPECT_TRUE(there.is_contiguous());
   EXPECT_EQ(there.cpu().to_vector<float>(), x.t().to_vector<float>());
   EXPECT_EQ(there.slice(0, 1).to_vector<float>(), x.t().slice(0, 1).to_vector<float>());
 }
 
 TEST(ToDevice, BetweenTwoDevicesGoesThroughTheHost) {
-  const Tensor x = tensor({1.f, 2.f}, Device("fake:0"));
-  EXPECT_EQ(x.to(Device("fake:1")).to_vector<float>(), std::vector<float>({1, 2}));
+  const Tensor x = tensor({1.f, 2.f}, Device("sim:0"));
+  EXPECT_EQ(x.to(Device("sim:1")).to_vector<float>(), std::vector<float>({1, 2}));
 }
 
 TEST(ToDevice, WithADtypeGivesBoth) {
-  const Tensor x = tensor({1.5f}).to(Device("fake"), kFloat64);
+  const Tensor x = tensor({1.5f}).to(Device("sim"), kFloat64);
   EXPECT_EQ(x.dtype(), kFloat64);
   EXPECT_EQ(x.item<double>(), 1.5);
   EXPECT_EQ(x.to(Device("cpu"), kFloat16).dtype(), kFloat16);
@@ -74,15 +74,15 @@ TEST(ToDevice, UnknownNamesAreRefusedNamingTheTargetToLink) {
   } catch (const DeviceError& e) {
     EXPECT_NE(std::string(e.what()).find("//backends/nowhere:register"), std::string::npos) << e.what();
   }
-  EXPECT_THROW(Device("fake:2"), DeviceError);
-  EXPECT_THROW(Device("fake:x"), DeviceError);
+  EXPECT_THROW(Device("sim:2"), DeviceError);
+  EXPECT_THROW(Device("sim:x"), DeviceError);
 }
 
 TEST(Copy, ConvertsBroadcastsAndMoves) {
   Tensor x = zeros({2, 3});
   x.copy_(tensor<int64_t>({1, 2, 3}));
   EXPECT_EQ(x.to_vector<int>(), std::vector<int>({1, 2, 3, 1, 2, 3}));
-  Tensor there = zeros({3, 2}, Device("fake"));
+  Tensor there = zeros({3, 2}, Device("sim"));
   there.t().copy_(x);
   EXPECT_EQ(there.to_vector<int>(), std::vector<int>({1, 1, 2, 2, 3, 3}));
   x.select(0, 0).copy_(there.select(1, 1).clone());
@@ -103,11 +103,11 @@ TEST(Copy, OfAShapeThatDoesNotFitChangesNothing) {
 }
 
 TEST(Devices, DoNotMixExceptForScalarsOfTheHost) {
-  const Tensor x = tensor({1.f, 2.f}, Device("fake"));
+  const Tensor x = tensor({1.f, 2.f}, Device("sim"));
   EXPECT_THROW(x + tensor({1.f, 2.f}), DeviceError);
   EXPECT_THROW(x + scalar_tensor(1, Device("meta")), DeviceError);
   EXPECT_EQ((x + scalar_tensor(1.f)).to_vector<float>(), std::vector<float>({2, 3}));
-  EXPECT_EQ((scalar_tensor(1.f) + x).device(), Device("fake"));
+  EXPECT_EQ((scalar_tensor(1.f) + x).device(), Device("sim"));
   EXPECT_EQ((x * 3).to_vector<float>(), std::vector<float>({3, 6}));
 }
 

@@ -11,7 +11,6 @@
 #include "vellum/device/error.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
-#include "vellum/tests/fakes/fake_backend.h"
 
 namespace vellum {
 namespace {
@@ -38,7 +37,7 @@ OpSlot sigmoid_slot{kSigmoid, "test"};
 Tensor own_sigmoid(const Tensor& x) { return call(sigmoid_slot, {&x}); }
 
 TEST(CompositeOperator, RunsOnEveryDeviceWithoutAKernel) {
-  for (const char* device : {"cpu", "fake"})
+  for (const char* device : {"cpu", "sim"})
     EXPECT_NEAR(own_sigmoid(tensor({1.f}, Device(device))).item(), 1 / (1 + std::exp(-1.0)), 1e-6) << device;
   EXPECT_EQ(own_sigmoid(empty({2, 3}, Device("meta"))).shape(), Dims({2, 3}));
 }
@@ -184,7 +183,7 @@ TEST(KernelThatIsMissing, IsReportedWithTheDeviceAndTheMend) {
 // --- Strict dispatch and registration
 
 TEST(StrictDispatch, TurnsTheHostFallbackIntoAnError) {
-  const Tensor x = tensor({1.f}, Device("fake"));
+  const Tensor x = tensor({1.f}, Device("bare"));
   EXPECT_EQ((x + x).item(), 2);
   set_strict_dispatch(true);
   EXPECT_THROW(x + x, NotImplementedError);

@@ -27,7 +27,7 @@ TEST(Generator, ReservesWholeGroupsOfFour) {
 }
 
 TEST(ManualSeed, MakesNumbersRepeatOnEveryDevice) {
-  for (const char* device : {"cpu", "fake"}) {
+  for (const char* device : {"cpu", "sim"}) {
     const Device d(device);
     manual_seed(3);
     const std::vector<float> first = rand({10}, d).to_vector<float>(), more = rand({10}, d).to_vector<float>();
@@ -44,7 +44,7 @@ TEST(ManualSeed, GivesTheSameNumbersOnEveryDevice) {
   manual_seed(5);
   const std::vector<float> here = randn({11}).to_vector<float>();
   manual_seed(5);
-  EXPECT_EQ(randn({11}, Device("fake")).to_vector<float>(), here);
+  EXPECT_EQ(randn({11}, Device("sim")).to_vector<float>(), here);
 }
 
 TEST(State, CanBeTakenAndSetAgain) {

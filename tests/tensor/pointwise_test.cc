@@ -93,12 +93,12 @@ const Binary kBinary[] = {
      remainder_out},
     {[](double a, double b) { return std::fmax(a, b); }, maximum, &Tensor::maximum, nullptr, maximum_out},
     {[](double a, double b) { return std::fmin(a, b); }, minimum, &Tensor::minimum, nullptr, minimum_out},
-    {[](double a, double b) { return double(a == b); }, eq, &Tensor::eq, nullptr, eq_out},
-    {[](double a, double b) { return double(a != b); }, ne, &Tensor::ne, nullptr, ne_out},
-    {[](double a, double b) { return double(a < b); }, lt, &Tensor::lt, nullptr, lt_out},
-    {[](double a, double b) { return double(a <= b); }, le, &Tensor::le, nullptr, le_out},
-    {[](double a, double b) { return double(a > b); }, gt, &Tensor::gt, nullptr, gt_out},
-    {[](double a, double b) { return double(a >= b); }, ge, &Tensor::ge, nullptr, ge_out},
+    {[](double a, double b) { return double(a == b); }, eq, &Tensor::eq, &Tensor::eq_, eq_out},
+    {[](double a, double b) { return double(a != b); }, ne, &Tensor::ne, &Tensor::ne_, ne_out},
+    {[](double a, double b) { return double(a < b); }, lt, &Tensor::lt, &Tensor::lt_, lt_out},
+    {[](double a, double b) { return double(a <= b); }, le, &Tensor::le, &Tensor::le_, le_out},
+    {[](double a, double b) { return double(a > b); }, gt, &Tensor::gt, &Tensor::gt_, gt_out},
+    {[](double a, double b) { return double(a >= b); }, ge, &Tensor::ge, &Tensor::ge_, ge_out},
     {[](double a, double b) { return double(a != 0 && b != 0); }, logical_and, &Tensor::logical_and,
      &Tensor::logical_and_, logical_and_out},
     {[](double a, double b) { return double(a != 0 || b != 0); }, logical_or, &Tensor::logical_or, &Tensor::logical_or_,
@@ -122,6 +122,46 @@ TEST(Pointwise, BinaryOperatorsHaveFourForms) {
       EXPECT_TRUE((self.*op.in_place)(y).is_same(self));
       EXPECT_DOUBLE_EQ(self.item(), expected);
     }
+}
+
+// Of PyTorch 1.13.1.
+TEST(InPlaceComparison, KeepsTheDTypeOfSelf) {
+  Tensor whole = integers({0, 1}), real = of({1.5, 2}), z = tensor({complex64(1, 2), complex64(2)});
+  EXPECT_THAT(values(whole.eq_(of({0, 1.5}))), ElementsAre(1, 0));
+  EXPECT_EQ(whole.dtype(), kInt64);
+  EXPECT_THAT(values(real.clone().lt_(1.7)), ElementsAre(1, 0));
+  EXPECT_THAT(values(real.clone().le_(1.5)), ElementsAre(1, 0));
+  EXPECT_THAT(values(real.clone().gt_(1.5)), ElementsAre(0, 1));
+  EXPECT_THAT(values(real.clone().ge_(2)), ElementsAre(0, 1));
+  EXPECT_THAT(values(real.clone().ne_(2)), ElementsAre(1, 0));
+  EXPECT_THAT(values(real.logical_and_(integers({0, 1}))), ElementsAre(0, 1));
+  EXPECT_EQ(z.eq_(2).to_vector<complex64>(), std::vector<complex64>({0, 1}));
+}
+
+TEST(InPlaceComparison, EndsTheHistoryOfSelf) {
+  const auto gradient = [](auto compare) {
+    const Tensor leaf = of({1.5, 2}).requires_grad_();
+    Tensor y = leaf.mul(2);
+    compare(y);
+    y.sum().backward();
+    return leaf.grad().defined() ? values(leaf.grad()) : std::vector<double>(2);
+  };
+  EXPECT_THAT(gradient([](Tensor& y) { y.eq_(3); }), ElementsAre(0, 0));
+  EXPECT_THAT(gradient([](Tensor& y) { y.logical_not_(); }), ElementsAre(0, 0));
+  EXPECT_THAT(gradient([](Tensor& y) {
+                Tensor window = y.select(0, 1);
+                window.ge_(3);
+              }),
+              ElementsAre(2, 0));
+}
+
+TEST(InPlaceComparison, IsRefusedWhereItDoesNotFit) {
+  Tensor leaf = of({1}).requires_grad_(), one = of({1});
+  EXPECT_ERROR(AutogradError, leaf.eq_(1), "eq: a leaf Variable");
+  EXPECT_ERROR(ShapeError, one.lt_(of({1, 2})), "lt_: the result has shape [2]");
+  Tensor y = leaf.mul(2);
+  EXPECT_ERROR(ShapeError, y.lt_(of({1, 2})), "lt_: the result has shape [2]");
+  EXPECT_EQ(y.item(), 2);
 }
 
 TEST(Pointwise, NumbersStandForTensors) {
@@ -268,6 +308,17 @@ TEST(Pointwise, RefusesWhatHasNoMeaning) {
   EXPECT_ERROR(DTypeError, lerp(number, number, 1), "lerp");
   EXPECT_ERROR(DTypeError, lerp(x, x, complex128(0, 1)), "weight");
   EXPECT_ERROR(DTypeError, addcmul(number, number, number, 0.5), "value");
+  const Tensor first = integers({0}), bytes = number.to(kInt8);
+  EXPECT_ERROR(DTypeError, number.index_add(0, first, number, 0.5), "index_add: alpha is real");
+  EXPECT_ERROR(DTypeError, x.index_add(0, first, x, complex128(0, 1)), "index_add: alpha is complex");
+  EXPECT_ERROR(DTypeError, bytes.index_add(0, first, bytes, 1000), "1000 does not fit");
+  EXPECT_ERROR(DTypeError, add(bytes, bytes, 1000), "1000 does not fit");
+  EXPECT_ERROR(DTypeError, addcmul(bytes, bytes, bytes, 1000), "1000 does not fit");
+  const Tensor matrix = number.view({1, 1});
+  EXPECT_ERROR(DTypeError, addmm(matrix, matrix, matrix, 0.5), "addmm: beta is real");
+  EXPECT_ERROR(DTypeError, addmm(matrix, matrix, matrix, 0, 0.5), "addmm: alpha is real");
+  EXPECT_ERROR(DTypeError, addmm(x.view({1, 1}), x.view({1, 1}), x.view({1, 1}), 0, complex128(0, 1)),
+               "addmm: alpha is complex");
   EXPECT_ERROR(DTypeError, addcdiv(number, number, number), "addcdiv");
   EXPECT_ERROR(DTypeError, x.masked_fill(number, 1), "mask must be bool");
   EXPECT_ERROR(DTypeError, number.masked_fill(truth, 0.5), "does not fit");
@@ -285,6 +336,28 @@ TEST(NumberBesideHalf, KeepsItsPrecision) {
   EXPECT_EQ(add(x, x, 0.1).to_vector<float>(), std::vector<float>({110, 3.296875}));
   EXPECT_EQ((1.001 / x.to(kFloat16)).dtype(), kFloat16);
   EXPECT_EQ(y.dtype(), kBFloat16);
+}
+
+// The exact result, rounded once. With alpha rounded to the half dtype first the last bits are others.
+TEST(NumberBesideHalf, ScalesInFloat32InEveryForm) {
+  const Tensor x = tensor({3.f, 7.f}).to(kBFloat16), h = tensor({11.f, 7.f}).to(kFloat16);
+  const auto floats = [](const Tensor& t) { return t.to_vector<float>(); };
+  const std::vector<float> of_x = {1.203125, 2.796875}, of_h = {3.30078125, 2.099609375};
+  EXPECT_EQ(floats(sub(x, x, 0.6)), of_x);
+  EXPECT_EQ(floats(sub(h, h, 0.7)), of_h);
+  Tensor out = empty({2}, kBFloat16), wide = empty({2}), of_half = empty({0}, kFloat16);
+  EXPECT_EQ(floats(sub_out(out, x, x, 0.6)), of_x);
+  EXPECT_EQ(floats(add_out(out, x, neg(x), 0.6)), of_x);
+  EXPECT_EQ(floats(sub_out(of_half, h, h, 0.7)), of_h);
+  EXPECT_EQ(floats(sub_out(wide, x, x, 0.6)), of_x);
+  EXPECT_EQ(floats(sub(x, integers({3, 7}), 0.6)), of_x);
+  EXPECT_EQ(floats(x.clone().sub_(x, 0.6)), of_x);
+  EXPECT_EQ(floats(sub_out(out, out.copy_(x), x, 0.6)), of_x);
+  const Tensor index = integers({0, 1});
+  EXPECT_EQ(floats(zeros({2}, kBFloat16).index_add(0, index, tensor({77.f, 9.f}).to(kBFloat16), 0.1)),
+            std::vector<float>({7.6875, 0.8984375}));
+  EXPECT_EQ(floats(zeros({2}, kFloat16).index_add(0, index, tensor({51.f, 7.f}).to(kFloat16), 0.1)),
+            std::vector<float>({5.1015625, 0.7001953125}));
 }
 
 }  // namespace

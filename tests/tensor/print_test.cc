@@ -84,7 +84,7 @@ TEST(Print, OfATensorWithoutValuesGivesItsSize) {
 }
 
 TEST(Print, OfADeviceTensorGivesValuesAndDevice) {
-  EXPECT_EQ(to_string(tensor({1.f, 2.f}, Device("fake"))), "tensor([1., 2.], device='fake:0')");
+  EXPECT_EQ(to_string(tensor({1.f, 2.f}, Device("sim"))), "tensor([1., 2.], device='sim:0')");
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ TEST(OpCoverage, NamesTheProvenanceOfEveryOperatorDeviceAndDtype) {
   const std::string csv = coverage_csv();
   EXPECT_THAT(csv, HasSubstr("mul,pointwise,cpu,float32,native,yes,0: input 1; 1: input 0\n"));
   EXPECT_THAT(csv, HasSubstr("mul,pointwise,meta,float32,shape only,yes,"));
-  EXPECT_THAT(csv, HasSubstr("mul,pointwise,fake,float32,host fallback,yes,"));
-  EXPECT_THAT(csv, HasSubstr("to_device,copy,fake,int8,composite,yes,nothing\n"));
-  EXPECT_THAT(csv, HasSubstr("permute,shape,fake,bool,view,yes,nothing\n"));
+  EXPECT_THAT(csv, HasSubstr("mul,pointwise,bare,float32,host fallback,yes,"));
+  EXPECT_THAT(csv, HasSubstr("to_device,copy,bare,int8,composite,yes,nothing\n"));
+  EXPECT_THAT(csv, HasSubstr("permute,shape,bare,bool,view,yes,nothing\n"));
   EXPECT_THAT(csv, HasSubstr("exp,pointwise,cpu,int64,none,yes,"));
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 
+#include "vellum/backends/cpu/kernels/complex_math.h"
 #include "vellum/backends/cpu/kernels/dim_split.h"
+#include "vellum/backends/cpu/kernels/entries.h"
 #include "vellum/backends/cpu/kernels/families.h"
 #include "vellum/backends/cpu/parallel.h"
 #include "vellum/tensor/ops/attributes.h"
@@ -9,53 +11,71 @@
 namespace vellum::cpu {
 namespace {
 
-constexpr int64_t kColumns = 256;  // that are summed side by side
+constexpr int64_t kColumns = 256;  // that are scanned side by side
 constexpr int64_t kGrain = 16384;  // elements that are not worth a second thread
 
-// What a running sum is kept in; int64 wraps.
+// What a running sum or product is kept in; int64 wraps.
 template <typename T>
-struct SumOf {
+struct RunningOf {
   using type = double;
 };
 template <>
-struct SumOf<int64_t> {
+struct RunningOf<int64_t> {
   using type = uint64_t;
 };
 template <typename R>
-struct SumOf<std::complex<R>> {
+struct RunningOf<std::complex<R>> {
   using type = std::complex<double>;
 };
 
 template <typename T>
-T rounded(typename SumOf<T>::type sum) {
+T rounded(typename RunningOf<T>::type value) {
   if constexpr (sizeof(T) == 2)
-    return T(static_cast<float>(sum));
+    return T(static_cast<float>(value));
   else
-    return static_cast<T>(sum);
+    return static_cast<T>(value);
 }
 
+struct Sum {
+  static constexpr int kIdentity = 0;
+  template <typename R>
+  static void take(R& sum, R x) {
+    sum += x;
+  }
+};
+struct Product {
+  static constexpr int kIdentity = 1;
+  template <typename R>
+  static void take(R& product, R x) {
+    product = multiply(product, x);
+  }
+};
+
 // `columns` lines side by side; element k of each is at k * step.
-template <typename T>
+template <typename Fold, typename T>
 void scan_columns(const T* x, T* out, int64_t n, int64_t step, int64_t columns) {
-  typename SumOf<T>::type sums[kColumns] = {};
+  using Running = typename RunningOf<T>::type;
+  Running values[kColumns];
+  std::fill_n(values, columns, Running(Fold::kIdentity));
   for (int64_t k = 0; k < n; ++k)
     for (int64_t j = 0; j < columns; ++j) {
-      sums[j] += static_cast<typename SumOf<T>::type>(x[k * step + j]);
-      out[k * step + j] = rounded<T>(sums[j]);
+      Fold::take(values[j], static_cast<Running>(x[k * step + j]));
+      out[k * step + j] = rounded<T>(values[j]);
     }
 }
 
-template <typename T>
+template <typename Fold, typename T>
 void scan_row(const T* x, T* out, int64_t n, int64_t step) {
-  typename SumOf<T>::type sum = 0;
+  using Running = typename RunningOf<T>::type;
+  Running value(Fold::kIdentity);
   for (int64_t k = 0; k < n; ++k) {
-    sum += static_cast<typename SumOf<T>::type>(x[k * step]);
-    out[k * step] = rounded<T>(sum);
+    Fold::take(value, static_cast<Running>(x[k * step]));
+    out[k * step] = rounded<T>(value);
   }
 }
 
-template <typename T>
-Status run_cumsum(const KernelContext& context) noexcept {
+template <typename Fold, typename T>
+Status run_scan(const KernelContext& context) noexcept {
   const auto& a = context.attributes<ScanAttrs>();
   const TensorArg& x = context.inputs[0];
   if (x.numel == 0) return ok_status();
@@ -69,20 +89,25 @@ Status run_cumsum(const KernelContext& context) noexcept {
     for (int64_t i = first; i < last; ++i) {
       const int64_t column = i % blocks * kColumns, at = i / blocks * s.n * s.inner + column + start;
       if (s.inner == 1)
-        scan_row(from + at, to + at, s.n, step);
+        scan_row<Fold>(from + at, to + at, s.n, step);
       else
-        scan_columns(from + at, to + at, s.n, step, std::min(kColumns, s.inner - column));
+        scan_columns<Fold>(from + at, to + at, s.n, step, std::min(kColumns, s.inner - column));
     }
   });
   return ok_status();
 }
 
-template <typename... Ts>
-constexpr auto entries_of() {
-  return std::array{KernelEntry{"cumsum", dtype_of<Ts>, run_cumsum<Ts>, nullptr, nullptr, true}...};
+template <typename Fold, typename... Ts>
+constexpr auto entries_of(std::string_view name) {
+  return std::array{KernelEntry{name, dtype_of<Ts>, run_scan<Fold, Ts>, nullptr, nullptr, true}...};
 }
 
-constexpr auto kEntries = entries_of<int64_t, float16, bfloat16, float, double, complex64, complex128>();
+template <typename Fold>
+constexpr auto all_entries(std::string_view name) {
+  return entries_of<Fold, int64_t, float16, bfloat16, float, double, complex64, complex128>(name);
+}
+
+constexpr auto kEntries = join(all_entries<Sum>("cumsum"), all_entries<Product>("cumprod"));
 
 }  // namespace
 

@@ -114,6 +114,20 @@ void start_from_self(const KernelContext& context) {
   });
 }
 
+// What a factor and its product are computed in: a half dtype would round the factor first.
+template <typename T>
+struct ScaledIn {
+  using type = T;
+};
+template <>
+struct ScaledIn<float16> {
+  using type = float;
+};
+template <>
+struct ScaledIn<bfloat16> {
+  using type = float;
+};
+
 template <typename T>
 Status run_index_add(const KernelContext& context) noexcept {
   const auto& a = context.attributes<IndexWriteAttrs>();
@@ -122,13 +136,14 @@ Status run_index_add(const KernelContext& context) noexcept {
   if (!all_within(index, to.n)) return kBadIndex;
   if (out.numel == 0) return ok_status();
   start_from_self(context);
-  const T alpha = a.alpha.to<T>();
+  using Wide = typename ScaledIn<T>::type;
+  const Wide alpha = a.alpha.to<Wide>();
   const bool plain = a.alpha.value() == 1.0;
   for_each_slice(to, index, [&](int64_t into, int64_t from, int64_t n, int64_t) {
     T* sum = out.as<T>() + into;
     const T* change = source.as<const T>() + from;
     if (plain) return add_slice(sum, change, n);
-    for (int64_t i = 0; i < n; ++i) sum[i] = T(sum[i] + T(alpha * change[i]));
+    for (int64_t i = 0; i < n; ++i) sum[i] = T(Wide(sum[i]) + Wide(alpha * Wide(change[i])));
   });
   return ok_status();
 }
@@ -152,7 +167,17 @@ Status run_index_copy(const KernelContext& context) noexcept {
 
 // --- Writing elements
 
-template <typename T, bool kAdd>
+enum class Meeting : uint8_t { kReplace, kAdd, kMultiply };
+
+template <typename T>
+T product_of(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));  // wraps
+  else
+    return T(multiply(static_cast<typename ScaledIn<T>::type>(a), static_cast<typename ScaledIn<T>::type>(b)));
+}
+
+template <typename T, Meeting kMeeting>
 Status scatter_as(const KernelContext& context) {
   const TensorArg &source = context.inputs[2], &out = context.outputs[0];
   const IndexRows rows(context.inputs[1], out.sizes, out.rank, context.attributes<DimAttrs>().dim);
@@ -167,10 +192,13 @@ Status scatter_as(const KernelContext& context) {
       const int64_t start = rows.start(r);
       for (int64_t j = 0; j < rows.width(); ++j) {
         T& value = to[start + entries[j] * rows.step() + j * rows.inner()];
-        if constexpr (kAdd)
-          value = T(value + from[r * rows.width() + j]);
+        const T change = from[r * rows.width() + j];
+        if constexpr (kMeeting == Meeting::kAdd)
+          value = T(value + change);
+        else if constexpr (kMeeting == Meeting::kMultiply)
+          value = product_of(value, change);
         else
-          value = from[r * rows.width() + j];
+          value = change;
       }
     }
   });
@@ -178,12 +206,17 @@ Status scatter_as(const KernelContext& context) {
 }
 
 Status run_scatter(const KernelContext& context) noexcept {
-  return for_width(context.outputs[0].dtype, [&]<typename T>(T) { return scatter_as<T, false>(context); });
+  return for_width(context.outputs[0].dtype, [&]<typename T>(T) { return scatter_as<T, Meeting::kReplace>(context); });
 }
 
 template <typename T>
 Status run_scatter_add(const KernelContext& context) noexcept {
-  return scatter_as<T, true>(context);
+  return scatter_as<T, Meeting::kAdd>(context);
+}
+
+template <typename T>
+Status run_scatter_multiply(const KernelContext& context) noexcept {
+  return scatter_as<T, Meeting::kMultiply>(context);
 }
 
 // --- Positions
@@ -262,9 +295,10 @@ constexpr auto backward_entries() {
 }
 
 template <typename... Ts>
-constexpr auto adding_entries() {
+constexpr auto combining_entries() {
   return std::array{KernelEntry{"index_add", dtype_of<Ts>, run_index_add<Ts>, nullptr, nullptr, true}...,
-                    KernelEntry{"scatter_add", dtype_of<Ts>, run_scatter_add<Ts>, nullptr, nullptr, true}...};
+                    KernelEntry{"scatter_add", dtype_of<Ts>, run_scatter_add<Ts>, nullptr, nullptr, true}...,
+                    KernelEntry{"scatter_multiply", dtype_of<Ts>, run_scatter_multiply<Ts>, nullptr, nullptr, true}...};
 }
 
 constexpr KernelEntry moving(std::string_view name, Status (*run)(const KernelContext&) noexcept,
@@ -278,8 +312,8 @@ constexpr auto kEntries =
                     moving("nonzero", run_nonzero, kBool), moving("tril", run_triangle<false>),
                     moving("triu", run_triangle<true>)},
          backward_entries<float16, bfloat16, float, double, complex64, complex128>(),
-         adding_entries<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, double, complex64,
-                        complex128>());
+         combining_entries<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, double,
+                           complex64, complex128>());
 
 }  // namespace
 

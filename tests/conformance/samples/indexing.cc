@@ -108,6 +108,16 @@ std::vector<Sample> scatter_add_samples(Device) {
           {.operands = {{{3, 4}}, index({0, 4}, 3), {{0, 4}}}, .attrs = along(0)}};
 }
 
+// Up to three factors meet, so that bytes and halves hold the product.
+std::vector<Sample> scatter_multiply_samples(Device) {
+  const auto along = [](int dim) { return attributes(DimAttrs{dim, false}); };
+  return {{.operands = {{{3, 2}}, fixed_index({3, 2}, {2, 0, 1, 1, 1, 0}), {{3, 2}}}, .attrs = along(0)},
+          {.operands = {{{2, 4}}, fixed_index({2, 3}, {3, 0, 3, 2, 1, 0}), {{2, 3}}}, .attrs = along(1)},
+          {.operands = {{{2, 3, 2}}, fixed_index({1, 2, 2}, {2, 0, 2, 1}), {{1, 2, 2}}}, .attrs = along(1)},
+          {.operands = {{{}}, fixed_index({}, {0}), {{}}}, .attrs = along(0)},
+          {.operands = {{{3, 4}}, fixed_index({0, 4}, {}), {{0, 4}}}, .attrs = along(0)}};
+}
+
 std::vector<Sample> scatter_samples(Device) {
   const auto along = [](int dim) { return attributes(DimAttrs{dim, false}); };
   return {{.operands = {{{3, 2}}, fixed_index({2, 2}, {2, 0, 1, 1}), {{2, 2}}}, .attrs = along(0)},
@@ -145,6 +155,7 @@ const RegisterSamples kRegistered{
     {"index_copy", index_copy_samples},
     {"scatter", scatter_samples},
     {"scatter_add", scatter_add_samples},
+    {"scatter_multiply", scatter_multiply_samples},
     {"flatten_index", flatten_index_samples},
     {"nonzero", nonzero_samples},
     {"cat", cat_samples},

@@ -52,6 +52,11 @@ Results put(Args& a) {
 Results scatter_into(Args& a) {
   const Tensor input = a.tensor(0, "input"), index = a.tensor(2, "index");
   const int64_t dim = a.integer(1, "dim");
+  if (a.has(kKeywordOnly, "reduce")) {
+    const std::string reduce = a.text(kKeywordOnly, "reduce", "");
+    return a.is_tensor(3, "src") ? scatter(input, dim, index, a.tensor(3, "src"), reduce)
+                                 : scatter(input, dim, index, a.scalar(3, "value"), reduce);
+  }
   if (a.is_tensor(3, "src")) return scatter(input, dim, index, a.tensor(3, "src"));
   return scatter(input, dim, index, a.scalar(3, "value"));
 }

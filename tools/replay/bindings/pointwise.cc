@@ -72,6 +72,8 @@ const Bindings kBindings{
     {"div", divide},
     {"fmod", binary(fmod, fmod)},
     {"remainder", binary(remainder, remainder)},
+    {"__rmod__", reflected([](const Tensor& x, const Tensor& y) { return remainder(x, y); },
+                           [](const Scalar& x, const Tensor& y) { return remainder(x, y); })},
     {"abs", unary(abs)},
     {"sign", unary(sign)},
     {"sgn", unary(sgn)},

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "vellum/tools/replay/binding.h"
 
 namespace vellum::replay {
@@ -68,7 +70,7 @@ Results norm_of(Args& a) {
   return norm(input, name, dims, keepdim);
 }
 
-// Norms of vectors, and the Frobenius norm of matrices.
+// Norms of vectors, and those of matrices that need no singular values.
 Results linalg_norm(Args& a) {
   const Tensor input = a.tensor(0, "A");
   const Dims dims = a.dims(2, "dim", Dims());
@@ -76,8 +78,24 @@ Results linalg_norm(Args& a) {
   const bool frobenius = a.is_text(1, "ord") && a.text(1, "ord", "") == "fro";
   if (!a.has(1, "ord") || frobenius) return norm(input, 2.0, dims, keepdim);
   const bool matrix = dims.size() == 2 || (dims.empty() && input.dim() == 2);
-  if (matrix || a.is_text(1, "ord")) throw Unsupported("the norm of a matrix");
-  return norm(input, a.real(1, "ord"), dims, keepdim);
+  if (a.is_text(1, "ord")) throw Unsupported("the nuclear norm");
+  const double ord = a.real(1, "ord");
+  if (!matrix) return norm(input, ord, dims, keepdim);
+  return dims.empty() ? matrix_norm(input, ord, {-2, -1}, keepdim) : matrix_norm(input, ord, dims, keepdim);
+}
+
+Results matrix_norm_of(Args& a) {
+  const Tensor input = a.tensor(0, "A");
+  const Dims dims = a.dims(2, "dim", Dims{-2, -1});
+  const bool keepdim = a.boolean(3, "keepdim", false);
+  if (a.has(1, "ord") && !a.is_text(1, "ord")) {
+    const double ord = a.real(1, "ord");
+    if (std::abs(ord) == 2) throw Unsupported("a norm of singular values");
+    return matrix_norm(input, ord, dims, keepdim);
+  }
+  const std::string ord = a.text(1, "ord", "fro");
+  if (ord != "fro") throw Unsupported("a norm of singular values");
+  return matrix_norm(input, ord, dims, keepdim);
 }
 
 const Bindings kBindings{
@@ -95,14 +113,20 @@ const Bindings kBindings{
     {"var", spread([](const Tensor& x, const Dims& d, double c, bool k) { return var(x, d, c, k); })},
     {"std", spread([](const Tensor& x, const Dims& d, double c, bool k) { return std(x, d, c, k); })},
     {"var_mean", spread([](const Tensor& x, const Dims& d, double c, bool k) { return var_mean(x, d, c, k); })},
+    {"std_mean", spread([](const Tensor& x, const Dims& d, double c, bool k) { return std_mean(x, d, c, k); })},
     {"norm", norm_of},
     {"linalg.norm", linalg_norm},
     {"linalg.vector_norm", vector_norm_of},
+    {"linalg.matrix_norm", matrix_norm_of},
     {"logsumexp", over_dims(logsumexp)},
     {"sum_to_size", [](Args& a) { return sum_to(a.tensor(0, "input"), a.shape(1, "size")); }},
     {"cumsum",
      [](Args& a) {
        return cumsum(a.tensor(0, "input"), a.integer(1, "dim"), a.dtype(kKeywordOnly, "dtype", DType::kUndefined));
+     }},
+    {"cumprod",
+     [](Args& a) {
+       return cumprod(a.tensor(0, "input"), a.integer(1, "dim"), a.dtype(kKeywordOnly, "dtype", DType::kUndefined));
      }},
     {"softmax",
      [](Args& a) {

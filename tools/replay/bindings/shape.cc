@@ -60,6 +60,8 @@ const Bindings kBindings{
      }},
     {"narrow",
      [](Args& a) {
+       if (a.is_tensor(2, "start"))
+         return a.tensor(0, "input").narrow(a.integer(1, "dim"), a.tensor(2, "start"), a.integer(3, "length"));
        return a.tensor(0, "input").narrow(a.integer(1, "dim"), a.integer(2, "start"), a.integer(3, "length"));
      }},
     {"select", [](Args& a) { return a.tensor(0, "input").select(a.integer(1, "dim"), a.integer(2, "index")); }},

@@ -1,4 +1,4 @@
-#include "vellum/nn/serialization/internal/atomic_file.h"
+#include "vellum/device/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

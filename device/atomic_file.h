@@ -1,5 +1,5 @@
-#ifndef VELLUM_NN_SERIALIZATION_INTERNAL_ATOMIC_FILE_H_
-#define VELLUM_NN_SERIALIZATION_INTERNAL_ATOMIC_FILE_H_
+#ifndef VELLUM_DEVICE_ATOMIC_FILE_H_
+#define VELLUM_DEVICE_ATOMIC_FILE_H_
 
 #include <span>
 #include <string>
@@ -45,4 +45,4 @@ class AtomicFile {
 
 }  // namespace vellum::internal
 
-#endif  // VELLUM_NN_SERIALIZATION_INTERNAL_ATOMIC_FILE_H_
+#endif  // VELLUM_DEVICE_ATOMIC_FILE_H_

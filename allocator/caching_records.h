@@ -1,0 +1,104 @@
+#ifndef VELLUM_ALLOCATOR_CACHING_RECORDS_H_
+#define VELLUM_ALLOCATOR_CACHING_RECORDS_H_
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "vellum/allocator/allocator.h"
+
+namespace vellum::internal {
+
+class ThreadCache;
+struct BlockRecord;
+struct StreamUse;
+
+// Memory from upstream, cut into blocks: one piece of it, or address space that pages are mapped into as needed.
+struct Segment {
+  Block memory;        // a whole segment's; an extendable one has only `data`
+  size_t bytes = 0;    // of address space
+  size_t held = 0;     // of them, backed by memory
+  size_t free = 0;     // of those, in the free sets
+  Stream stream;       // made for it; blocks may have passed to other streams since
+  bool small = false;  // cut for requests of at most kMaxClassBytes
+  bool extendable = false;
+  BlockRecord* first = nullptr;
+  std::list<Segment>::iterator self;
+};
+
+// Order of the free blocks: best fit is the first of at least the wanted size, lowest address first.
+struct FitKey {
+  StreamHandle stream;
+  size_t bytes;
+};
+struct FitOrder {
+  using is_transparent = void;
+  bool operator()(const BlockRecord* a, const BlockRecord* b) const;
+  bool operator()(const BlockRecord* a, const FitKey& b) const;
+};
+using FreeSet = std::set<BlockRecord*, FitOrder>;
+
+struct AddressOrder {
+  bool operator()(const BlockRecord* a, const BlockRecord* b) const;
+};
+using AddressSet = std::set<BlockRecord*, AddressOrder>;
+
+enum class BlockState : uint8_t {
+  kUsed,      // handed out, or in the free list of a thread
+  kFree,      // in a free set
+  kPending,   // freed, waiting for other streams
+  kUnmapped,  // address space without memory
+};
+
+// What is known of a block, kept apart from the block's memory, which the host may not be able to touch. A free block
+// belongs to exactly one stream, whose later work may use it at once: whatever used it before is ordered before that.
+struct alignas(64) BlockRecord {
+  void* data = nullptr;
+  size_t bytes = 0;
+  BlockRecord* next = nullptr;       // in whichever list the record is
+  ThreadCache* owner = nullptr;      // the cache that a freed block returns to; null for the heap
+  std::atomic<size_t> requested{0};  // while handed out to a caller, else 0. Read by snapshots.
+  uint32_t size_class = 0;           // set with `owner` whenever the heap hands the block out
+  BlockState state = BlockState::kUsed;
+  bool lost = false;        // a use could not be noted: never to be handed out again
+  uint32_t unfinished = 0;  // uses that a pending block still waits for
+  Stream stream;
+
+  Segment* segment = nullptr;
+  BlockRecord* before = nullptr;  // neighbours within the segment
+  BlockRecord* after = nullptr;
+  StreamUse* uses = nullptr;  // on other streams than its own
+  uint64_t freed_at = 0;      // the heap's clock; of merged blocks the latest
+  FreeSet::node_type node;    // while it is in no set, so that freeing allocates nothing
+};
+
+// Records, made in slabs and used again.
+class RecordPool {
+ public:
+  // Makes sure that the next `count` calls of take succeed, count <= kMostAtOnce.
+  bool reserve(size_t count) noexcept;
+  BlockRecord* take();
+  void give_back(BlockRecord* record);
+
+  static constexpr size_t kMostAtOnce = 8;
+
+ private:
+  std::vector<std::unique_ptr<BlockRecord[]>> slabs_;
+  BlockRecord* spare_ = nullptr;
+  size_t spares_ = 0;
+};
+
+// Integers, because a dry run's addresses are not memory.
+inline void* advance(void* data, size_t bytes) { return std::bit_cast<void*>(std::bit_cast<uintptr_t>(data) + bytes); }
+inline size_t distance(const void* from, const void* to) {
+  return std::bit_cast<uintptr_t>(to) - std::bit_cast<uintptr_t>(from);
+}
+
+}  // namespace vellum::internal
+
+#endif  // VELLUM_ALLOCATOR_CACHING_RECORDS_H_

@@ -1,0 +1,132 @@
+#include "vellum/allocator/caching_streams.h"
+
+#include <new>
+
+namespace vellum::internal {
+
+void StreamUses::Queue::push(StreamUse* use) {
+  use->next = nullptr;
+  (head ? tail->next : head) = use;
+  tail = use;
+}
+
+StreamUse* StreamUses::Queue::pop() {
+  StreamUse* use = head;
+  head = use->next;
+  return use;
+}
+
+StreamUses::~StreamUses() {
+  for (const StreamUse& use : all_) (void)events_->destroy(use.event);
+}
+
+StreamUse* StreamUses::take() noexcept try {
+  if (resting_.head && events_->query(resting_.head->event).code != StatusCode::kNotReady) return resting_.pop();
+  if (StreamUse* use = spare_) {
+    spare_ = use->next;
+    return use;
+  }
+  EventHandle event = 0;
+  if (!events_->create(&event).ok()) return nullptr;
+  try {
+    all_.push_back({{}, event});
+  } catch (const std::bad_alloc&) {
+    (void)events_->destroy(event);
+    return nullptr;
+  }
+  return &all_.back();
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+void StreamUses::give_back(StreamUse* use) noexcept {
+  use->next = spare_;
+  spare_ = use;
+}
+
+void StreamUses::note(BlockRecord* record, const Stream& stream) noexcept try {
+  if (!active() || stream.handle == record->stream.handle) return;
+  for (const StreamUse* use = record->uses; use; use = use->next)
+    if (use->stream.handle == stream.handle) return;
+  queues_.try_emplace(stream.handle);  // so that freeing allocates nothing
+  StreamUse* use = take();
+  if (!use) throw std::bad_alloc();
+  *use = {stream, use->event, record, record->uses};
+  record->uses = use;
+} catch (const std::bad_alloc&) {
+  record->lost = true;
+}
+
+void StreamUses::defer(BlockRecord* record) noexcept {
+  record->state = BlockState::kPending;
+  record->unfinished = record->lost ? 1 : 0;
+  ++pending_;
+  while (StreamUse* use = record->uses) {
+    record->uses = use->next;
+    ++record->unfinished;
+    ++unfinished_;
+    const bool recorded = events_->record(use->event, use->stream).ok();
+    (recorded ? queues_.find(use->stream.handle)->second : unrecorded_).push(use);
+  }
+}
+
+void StreamUses::record_again() {
+  Queue failed = unrecorded_;
+  unrecorded_ = {};
+  while (failed.head) {
+    StreamUse* use = failed.pop();
+    const bool recorded = events_->record(use->event, use->stream).ok();
+    (recorded ? queues_.find(use->stream.handle)->second : unrecorded_).push(use);
+  }
+}
+
+void StreamUses::finish(StreamUse* use, BlockRecord** finished) {
+  BlockRecord* record = use->record;
+  give_back(use);
+  --unfinished_;
+  if (--record->unfinished > 0) return;
+  --pending_;
+  record->next = *finished;
+  *finished = record;
+}
+
+BlockRecord* StreamUses::poll() noexcept {
+  BlockRecord* finished = nullptr;
+  if (pending_ == 0) return finished;
+  if (unrecorded_.head) record_again();
+  // After a fault of the device, which shows at the next synchronisation, there is nothing left to wait for.
+  for (auto& [stream, queue] : queues_)
+    while (queue.head && events_->query(queue.head->event).code != StatusCode::kNotReady)
+      finish(queue.pop(), &finished);
+  return finished;
+}
+
+bool StreamUses::next_pending(EventHandle* event) const {
+  for (const auto& [stream, queue] : queues_) {
+    if (!queue.head) continue;
+    *event = queue.head->event;
+    return true;
+  }
+  return false;
+}
+
+StreamUse* StreamUses::mark(const Stream& stream) noexcept {
+  StreamUse* use = active() ? take() : nullptr;
+  if (!use || events_->record(use->event, stream).ok()) return use;
+  give_back(use);
+  return nullptr;
+}
+
+bool StreamUses::order(const Stream& donor, const Stream& taker, bool if_idle) noexcept {
+  StreamUse* use = mark(donor);
+  if (!use) return false;
+  const bool busy = events_->query(use->event).code == StatusCode::kNotReady;
+  if ((busy && if_idle) || !events_->wait(taker, use->event).ok()) {
+    give_back(use);
+    return false;
+  }
+  resting_.push(use);
+  return true;
+}
+
+}  // namespace vellum::internal

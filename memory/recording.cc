@@ -1,0 +1,124 @@
+#include "vellum/memory/internal/recording.h"
+
+#include <utility>
+
+#include "vellum/allocator/memory.h"
+#include "vellum/memory/internal/holder_graph.h"
+
+namespace vellum::internal {
+namespace {
+
+BlockRecord record_of(const StorageOrigin& origin, const Allocator& source, const Block& block, const Stream& stream) {
+  BlockRecord record;
+  record.id = origin.id;
+  record.stream = stream;
+  record.data = block.data;
+  record.bytes = static_cast<int64_t>(source.active_bytes(block));
+  record.requested = static_cast<int64_t>(block.bytes);
+  record.op = origin.op;
+  record.module = origin.module;
+  record.sequence = origin.sequence;
+  return record;
+}
+
+void describe(BlockRecord& record, const TensorImpl& tensor) {
+  record.dtype = tensor.dtype;
+  record.shape = Dims(tensor.shape_span());
+}
+
+}  // namespace
+
+MemoryCategory category_of_roles(uint8_t roles) {
+  static constexpr std::pair<MemoryRole, MemoryCategory> kMostTellingFirst[] = {
+      {MemoryRole::kParameter, MemoryCategory::kParameter},
+      {MemoryRole::kBuffer, MemoryCategory::kBuffer},
+      {MemoryRole::kOptimizerState, MemoryCategory::kOptimizerState},
+      {MemoryRole::kGradient, MemoryCategory::kGradient},
+      {MemoryRole::kSaved, MemoryCategory::kSaved}};
+  for (const auto& [role, category] : kMostTellingFirst)
+    if (roles >> static_cast<unsigned>(role) & 1) return category;
+  return MemoryCategory::kUser;
+}
+
+double Recording::now() const {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Recording::add(MemoryEvent event) {
+  blocks_.events.push_back(event);
+  if (blocks_.events.size() <= max_events_) return;
+  blocks_.events.pop_front();
+  ++blocks_.dropped;
+}
+
+void Recording::note_present() {
+  HolderGraph graph;
+  std::lock_guard lock(mutex_);
+  absl::flat_hash_map<Allocator*, std::pair<Device, int64_t>> known;
+  known[&allocator(Device())] = {Device(), 0};
+  for (const HolderGraph::Held& block : graph.blocks()) {
+    Storage& storage = *block.storage;
+    // A block from before the ledger, which is to tell when it is freed.
+    if (!storage.origin().id) storage.origin() = {next_block_id(), 0, 0, 0, 0, 0, false};
+    BlockRecord record = record_of(storage.origin(), *storage.source(), storage.block(), storage.stream());
+    describe(record, *graph.vertices()[block.vertex].tensor);
+    auto& [device, bytes] = known[storage.source()];
+    device = storage.device();
+    bytes += record.bytes;
+    blocks_.live.try_emplace(record.id, record);
+  }
+  for (const auto& [source, sum] : known) {
+    BlockRecord rest;
+    rest.id = next_block_id();
+    rest.stream.device = sum.first;
+    rest.bytes = source->stats().active.current - sum.second;
+    rest.category = MemoryCategory::kUntracked;
+    if (rest.bytes > 0) blocks_.live.try_emplace(rest.id, rest);
+  }
+}
+
+void Recording::allocated(const StorageOrigin& origin, Allocator& source, const Block& block, const Stream& stream,
+                          bool is_workspace) {
+  BlockRecord record = record_of(origin, source, block, stream);
+  if (is_workspace) record.category = MemoryCategory::kWorkspace;
+  std::lock_guard lock(mutex_);
+  record.allocated = now();
+  add({record.allocated, MemoryEvent::Action::kAlloc, stream.device, record.id, record.data, record.bytes});
+  blocks_.live.try_emplace(record.id, record);
+}
+
+void Recording::described(uint64_t id, const TensorImpl& tensor) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = blocks_.live.find(id); found != blocks_.live.end()) describe(found->second, tensor);
+}
+
+void Recording::freed(uint64_t id, uint8_t roles) {
+  std::lock_guard lock(mutex_);
+  const auto found = blocks_.live.find(id);
+  if (found == blocks_.live.end()) return;  // older, and held by nothing that was known
+  BlockRecord record = found->second;
+  blocks_.live.erase(found);
+  record.freed = now();
+  if (record.category != MemoryCategory::kWorkspace) record.category = category_of_roles(roles);
+  add({record.freed, MemoryEvent::Action::kFree, record.stream.device, id, record.data, record.bytes});
+  blocks_.ended.push_back(record);
+  if (blocks_.ended.size() > max_events_) blocks_.ended.pop_front();
+}
+
+void Recording::out_of_memory(Device device, int64_t bytes, const std::string& text) {
+  std::lock_guard lock(mutex_);
+  add({now(), MemoryEvent::Action::kOutOfMemory, device, 0, nullptr, bytes});
+  blocks_.out_of_memory = {device, bytes, text};
+}
+
+RecordedBlocks Recording::blocks() const {
+  std::lock_guard lock(mutex_);
+  return blocks_;
+}
+
+void Recording::clear() {
+  std::lock_guard lock(mutex_);
+  blocks_ = {};
+}
+
+}  // namespace vellum::internal

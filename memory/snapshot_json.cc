@@ -1,0 +1,269 @@
+// The file of a snapshot: JSON, version 1. Texts are kept in tables, and rows refer to them.
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "vellum/allocator/memory.h"
+#include "vellum/device/atomic_file.h"
+#include "vellum/device/error.h"
+#include "vellum/device/text_table.h"
+#include "vellum/memory/internal/holder_graph.h"
+#include "vellum/memory/internal/recording.h"
+
+namespace vellum::internal {
+namespace {
+
+constexpr size_t kWriteAtOnce = size_t{1} << 20;  // bytes
+
+// What is not UTF-8 in a text becomes U+FFFD.
+std::string json_string(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string number(const void* address) { return std::to_string(reinterpret_cast<uintptr_t>(address)); }
+
+std::string microseconds(double time) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3f", time);
+  return text;
+}
+
+// The numbers that a table of the process has, as those of a table of the file, which has only what is referred to.
+class FileTable {
+ public:
+  size_t number(const std::string& text) {
+    const auto [found, is_new] = numbers_.try_emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
+    return found->second;
+  }
+  std::string json() const {
+    std::string text = "[";
+    for (const std::string& entry : texts_) text += (text.size() > 1 ? "," : "") + json_string(entry);
+    return text + "]";
+  }
+
+ private:
+  std::map<std::string, size_t> numbers_{{"", 0}};
+  std::vector<std::string> texts_{""};
+};
+
+struct LiveHolder {
+  MemoryCategory category;
+  std::string path;
+  std::string name;
+};
+
+// Tells the segments, and which block of the snapshot lies where.
+class SegmentWriter final : public SegmentVisitor {
+ public:
+  SegmentWriter(const absl::flat_hash_map<const void*, uint64_t>& ids, std::string* json) : ids_(ids), json_(*json) {}
+
+  void segment(const SegmentInfo& segment) override {
+    close();
+    json_ += str_cat(any_segment_ ? ",\n" : "", "{\"address\":", number(segment.data), ",\"bytes\":", segment.bytes,
+                     ",\"stream\":", segment.stream.handle, ",\"blocks\":[");
+    any_segment_ = is_open_ = true;
+    any_block_ = false;
+  }
+  void block(const BlockInfo& block) override {
+    static constexpr const char* kStates[] = {"active", "pending", "cached"};
+    const auto found = block.state == BlockInfo::State::kActive ? ids_.find(block.data) : ids_.end();
+    json_ += str_cat(any_block_ ? "," : "", "{\"address\":", number(block.data), ",\"bytes\":", block.bytes,
+                     ",\"requested\":", block.requested, ",\"state\":\"", kStates[static_cast<size_t>(block.state)],
+                     "\",\"block\":", found == ids_.end() ? 0 : found->second, "}");
+    any_block_ = true;
+  }
+  void close() {
+    if (std::exchange(is_open_, false)) json_ += "]}";
+  }
+
+ private:
+  const absl::flat_hash_map<const void*, uint64_t>& ids_;
+  std::string& json_;
+  bool any_segment_ = false, any_block_ = false, is_open_ = false;
+};
+
+std::string stat_json(const MemoryStat& stat) {
+  return str_cat("{\"current\":", stat.current, ",\"peak\":", stat.peak, ",\"allocated\":", stat.allocated,
+                 ",\"freed\":", stat.freed, "}");
+}
+
+std::string stats_json(const MemoryStats& stats) {
+  return str_cat("{\"requested\":", stat_json(stats.requested), ",\"active\":", stat_json(stats.active),
+                 ",\"reserved\":", stat_json(stats.reserved), ",\"split\":", stat_json(stats.split),
+                 ",\"allocations\":", stats.allocations, ",\"frees\":", stats.frees,
+                 ",\"upstream_allocations\":", stats.upstream_allocations, ",\"upstream_frees\":", stats.upstream_frees,
+                 ",\"largest_free\":", stats.largest_free, "}");
+}
+
+class SnapshotWriter {
+ public:
+  SnapshotWriter(Device device, RecordedBlocks recorded, HolderGraph::Reach reach)
+      : device_(device), source_(allocator(device)), recorded_(std::move(recorded)) {
+    HolderGraph graph(reach);
+    add_holders(graph);
+    add_rest();
+  }
+
+  void write(AtomicFile& file) {
+    std::string blocks, events, segments, holders;
+    for (const BlockRecord& record : sorted_blocks()) append(&blocks, block_row(record));
+    for (const MemoryEvent& event : recorded_.events)
+      if (event.device == device_) append(&events, event_row(event));
+    absl::flat_hash_map<const void*, uint64_t> ids;
+    for (const auto& [id, record] : recorded_.live)
+      if (record.stream.device == device_ && record.data) ids[record.data] = id;
+    SegmentWriter segment_writer(ids, &segments);
+    source_.visit_segments(segment_writer);
+    segment_writer.close();
+    for (const auto& [id, holder] : holders_)
+      append(&holders, str_cat("[", id, ",\"", memory_category_name(holder.category), "\",", json_string(holder.path),
+                               ",", recorded_.live[id].bytes, "]"));
+    put(file, str_cat("{\"version\":1,\"program\":\"vellum\",\"device\":\"", device_,
+                      "\",\"strategy\":", json_string(source_.name()), ",\n\"stats\":", stats_json(source_.stats()),
+                      ",\n\"categories\":", categories(), ",\n\"operators\":", operators_.json(),
+                      ",\n\"modules\":", modules_.json(), ",\n\"blocks\":{\"columns\":[\"id\",\"address\",\"bytes\",",
+                      "\"requested\",\"category\",\"operator\",\"module\",\"sequence\",\"dtype\",\"shape\",\"name\",",
+                      "\"allocated_us\",\"freed_us\",\"stream\"],\n\"rows\":[\n"));
+    put(file, blocks);
+    put(file, "]},\n\"events\":{\"columns\":[\"time_us\",\"action\",\"block\",\"address\",\"bytes\"],\n\"rows\":[\n");
+    put(file, events);
+    put(file, str_cat("]},\n\"dropped_events\":", recorded_.dropped, ",\n\"segments\":[\n"));
+    put(file, segments);
+    put(file, "],\n\"holders\":{\"columns\":[\"block\",\"category\",\"path\",\"bytes\"],\n\"rows\":[\n");
+    put(file, holders);
+    put(file, "]},\n\"oom\":" + out_of_memory() + "}\n");
+  }
+
+ private:
+  static void append(std::string* list, const std::string& row) { *list += (list->empty() ? "" : ",\n") + row; }
+  static void put(AtomicFile& file, std::string_view text) {
+    for (; !text.empty(); text.remove_prefix(std::min(text.size(), kWriteAtOnce)))
+      file.write(std::span(text.data(), std::min(text.size(), kWriteAtOnce)));
+  }
+
+  // Live blocks get their holders, and those that nobody recorded a record.
+  void add_holders(HolderGraph& graph) {
+    for (const HolderGraph::Held& block : graph.blocks()) {
+      const Storage& storage = *block.storage;
+      if (storage.source() != &source_) continue;
+      MemoryHolder row = graph.row(block);
+      const StorageOrigin& origin = storage.origin();
+      const uint64_t id = origin.id ? origin.id : next_block_id();
+      BlockRecord& record = recorded_.live[id];
+      if (!record.id) {
+        record.id = id;
+        record.stream = storage.stream();
+        record.data = row.data;
+        record.bytes = row.bytes;
+        record.requested = storage.bytes();
+        if (origin.id) {
+          record.op = origin.op;
+          record.module = origin.module;
+          record.sequence = origin.sequence;
+        }
+      }
+      if (record.dtype == DType::kUndefined) {
+        record.dtype = row.dtype;
+        record.shape = row.shape;
+      }
+      record.category = telling(block.category, storage.roles());
+      holders_[id] = {block.category, std::move(row.path), std::move(row.name)};
+    }
+  }
+
+  // Blocks whose holders are no tensors, and what the ledger does not know: all together make what is in use.
+  void add_rest() {
+    BlockRecord untracked;
+    int64_t rest = source_.stats().active.current;
+    for (const auto& [id, record] : recorded_.live) {
+      if (record.stream.device != device_) continue;
+      if (record.category == MemoryCategory::kUntracked) {
+        untracked = record;
+        continue;
+      }
+      if (!holders_.contains(id)) holders_[id] = {record.category, "", ""};
+      rest -= record.bytes;
+    }
+    if (!untracked.id) untracked.id = next_block_id();
+    untracked.stream.device = device_;
+    untracked.category = MemoryCategory::kUntracked;
+    untracked.bytes = rest;
+    recorded_.live.erase(untracked.id);
+    if (rest <= 0) return;
+    holders_[untracked.id] = {untracked.category, "", ""};
+    recorded_.live[untracked.id] = untracked;
+  }
+
+  // What a block ever was says more than that a variable or an operator holds it now.
+  static MemoryCategory telling(MemoryCategory now, uint8_t roles) {
+    const MemoryCategory ever = category_of_roles(roles);
+    const bool is_role =
+        now == MemoryCategory::kParameter || now == MemoryCategory::kBuffer || now == MemoryCategory::kOptimizerState;
+    if (is_role || ever == MemoryCategory::kUser) return now;
+    return now == MemoryCategory::kGradient && ever == MemoryCategory::kSaved ? now : ever;
+  }
+
+  // In the order in which they were allocated.
+  std::vector<BlockRecord> sorted_blocks() const {
+    std::vector<BlockRecord> all;
+    for (const BlockRecord& record : recorded_.ended)
+      if (record.stream.device == device_) all.push_back(record);
+    for (const auto& [id, record] : recorded_.live)
+      if (record.stream.device == device_) all.push_back(record);
+    std::ranges::sort(all, [](const BlockRecord& a, const BlockRecord& b) {
+      return a.allocated != b.allocated ? a.allocated < b.allocated : a.id < b.id;
+    });
+    return all;
+  }
+
+  std::string block_row(const BlockRecord& record) {
+    std::string shape;
+    for (const int64_t size : record.shape) shape += (shape.empty() ? "" : ",") + std::to_string(size);
+    const auto holder = holders_.find(record.id);
+    const std::string_view dtype = record.dtype == DType::kUndefined ? "" : dtype_name(record.dtype);
+    return str_cat("[", record.id, ",", number(record.data), ",", record.bytes, ",", record.requested, ",",
+                   static_cast<int>(record.category), ",", operators_.number(ledger_state().operators.text(record.op)),
+                   ",", modules_.number(module_path(record.module)), ",", record.sequence, ",\"", dtype, "\",[", shape,
+                   "],", json_string(holder == holders_.end() ? "" : holder->second.name), ",",
+                   microseconds(record.allocated), ",", record.freed < 0 ? "null" : microseconds(record.freed), ",",
+                   record.stream.handle, "]");
+  }
+
+  static std::string event_row(const MemoryEvent& event) {
+    static constexpr const char* kActions[] = {"alloc", "free", "oom"};
+    return str_cat("[", microseconds(event.time), ",\"", kActions[static_cast<size_t>(event.action)], "\",",
+                   event.block, ",", number(event.data), ",", event.bytes, "]");
+  }
+
+  static std::string categories() {
+    std::string text = "[";
+    for (int i = 0; i < kMemoryCategories; ++i)
+      text += str_cat(i ? "," : "", "\"", memory_category_name(static_cast<MemoryCategory>(i)), "\"");
+    return text + "]";
+  }
+
+  std::string out_of_memory() const {
+    const OutOfMemory& oom = recorded_.out_of_memory;
+    if (oom.requested < 0 || oom.device != device_) return "null";
+    return str_cat("{\"requested\":", oom.requested, ",\"text\":", json_string(oom.text), "}");
+  }
+
+  const Device device_;
+  const Allocator& source_;
+  RecordedBlocks recorded_;
+  std::map<uint64_t, LiveHolder> holders_;
+  FileTable operators_, modules_;
+};
+
+}  // namespace
+
+void write_snapshot(const std::string& path, Device device, RecordedBlocks recorded, HolderGraph::Reach reach) {
+  AtomicFile file(path);
+  SnapshotWriter(device, std::move(recorded), reach).write(file);
+  file.commit();
+}
+
+}  // namespace vellum::internal

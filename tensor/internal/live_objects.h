@@ -1,0 +1,107 @@
+#ifndef VELLUM_TENSOR_INTERNAL_LIVE_OBJECTS_H_
+#define VELLUM_TENSOR_INTERNAL_LIVE_OBJECTS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace vellum::internal {
+
+struct TensorImpl;
+class GraphNode;
+class LiveTable;
+
+enum class LiveKind : uint8_t { kTensor, kNode };
+
+// The place of an object in the table of the thread that made it. An object that has one must leave it before it ends.
+struct LiveSlot {
+  void* object;    // null: free
+  LiveSlot* next;  // of the free ones
+  LiveTable* table;
+};
+
+// Which tensors and nodes are alive, of those that were made while somebody wanted to know. Each thread has a table of
+// its own behind a lock of its own, so that an entry costs one uncontended exchange.
+class alignas(64) LiveTable {
+ public:
+  // The calling thread's.
+  static LiveTable& mine();
+
+  // Null when no memory is left for it.
+  LiveSlot* add(LiveKind kind, void* object) noexcept;
+  static void remove(LiveSlot* slot, LiveKind kind) noexcept;
+
+  void lock() noexcept;
+  void unlock() noexcept { busy_.store(false, std::memory_order_release); }
+
+ private:
+  friend class LiveObjects;
+  static constexpr size_t kChunk = 512;
+
+  struct List {
+    std::vector<std::unique_ptr<LiveSlot[]>> chunks;
+    LiveSlot* free = nullptr;
+  };
+
+  bool grow(List& list) noexcept;
+
+  std::atomic<bool> busy_{false};
+  std::array<List, 2> lists_;  // by kind
+};
+
+// All tables, held: no object that is in one begins or ends meanwhile, on any thread. Whoever holds this must not make
+// or drop tensors or nodes.
+class LiveObjects {
+ public:
+  LiveObjects();
+  ~LiveObjects();
+  LiveObjects(const LiveObjects&) = delete;
+  LiveObjects& operator=(const LiveObjects&) = delete;
+
+  template <typename F>
+  void for_each_tensor(F&& visit) const {
+    for_each(LiveKind::kTensor, [&](void* object) { visit(static_cast<TensorImpl*>(object)); });
+  }
+  template <typename F>
+  void for_each_node(F&& visit) const {
+    for_each(LiveKind::kNode, [&](void* object) { visit(static_cast<GraphNode*>(object)); });
+  }
+  // Whether a thread other than this one has nodes.
+  bool others_have_nodes() const;
+
+ private:
+  template <typename F>
+  void for_each(LiveKind kind, F&& visit) const {
+    for (const LiveTable* table : tables_)
+      for (const auto& chunk : table->lists_[static_cast<size_t>(kind)].chunks)
+        for (size_t i = 0; i < LiveTable::kChunk; ++i)
+          if (chunk[i].object) visit(chunk[i].object);
+  }
+
+  std::unique_lock<std::mutex> lock_;
+  const std::vector<LiveTable*>& tables_;
+};
+
+// Holds the table of a slot, for a change that a reader of all tables must not see halfway. Null: nothing to hold.
+class LiveGuard {
+ public:
+  explicit LiveGuard(LiveSlot* slot) : table_(slot ? slot->table : nullptr) {
+    if (table_) table_->lock();
+  }
+  ~LiveGuard() {
+    if (table_) table_->unlock();
+  }
+  LiveGuard(const LiveGuard&) = delete;
+  LiveGuard& operator=(const LiveGuard&) = delete;
+
+ private:
+  LiveTable* table_;
+};
+
+}  // namespace vellum::internal
+
+#endif  // VELLUM_TENSOR_INTERNAL_LIVE_OBJECTS_H_

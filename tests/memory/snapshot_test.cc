@@ -1,0 +1,178 @@
+// The file of a snapshot, read by a JSON library.
+
+#include "vellum/memory/snapshot.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "vellum/nn/linear.h"
+#include "vellum/nn/sequential.h"
+#include "vellum/tests/memory/testing.h"
+
+namespace vellum::testing {
+namespace {
+
+using nlohmann::json;
+
+class Snapshot : public ::testing::Test {
+ protected:
+  ~Snapshot() override {
+    stop_memory_recording();
+    std::filesystem::remove(path_);
+  }
+
+  json take() {
+    memory_snapshot(path_);
+    std::ifstream file(path_);
+    return json::parse(file);
+  }
+
+  // The rows of a table as objects by column.
+  static std::vector<json> rows(const json& table) {
+    std::vector<json> list;
+    for (const json& row : table["rows"]) {
+      EXPECT_EQ(row.size(), table["columns"].size());
+      json object;
+      for (size_t i = 0; i < row.size(); ++i) object[table["columns"][i].get<std::string>()] = row[i];
+      list.push_back(object);
+    }
+    return list;
+  }
+
+  static std::string category(const json& snapshot, const json& block) {
+    return snapshot["categories"][block["category"].get<size_t>()];
+  }
+
+  const std::string path_ = ::testing::TempDir() + "/snapshot_" + std::to_string(getpid()) + ".json";
+};
+
+TEST_F(Snapshot, HasTheBlocksThatLiveAndTheirHolders) {
+  start_memory_recording();
+  Tensor x = ones({250, 4});
+  x.set_name("batch \"1\"\n");
+  const json snapshot = take();
+  EXPECT_EQ(snapshot["version"], 1);
+  EXPECT_EQ(snapshot["device"], "cpu:0");
+  EXPECT_EQ(snapshot["stats"]["active"]["current"], memory_allocated());
+  json found;
+  for (const json& block : rows(snapshot["blocks"]))
+    if (block["name"] == "batch \"1\"\n") found = block;
+  ASSERT_FALSE(found.is_null());
+  EXPECT_EQ(found["shape"], json({250, 4}));
+  EXPECT_EQ(found["dtype"], "float32");
+  EXPECT_EQ(found["requested"], 4000);
+  EXPECT_EQ(found["address"], reinterpret_cast<uintptr_t>(x.data<float>()));
+  EXPECT_TRUE(found["freed_us"].is_null());
+  EXPECT_EQ(category(snapshot, found), "user");
+  bool held = false;
+  for (const json& holder : rows(snapshot["holders"]))
+    if (holder["block"] == found["id"]) held = holder["path"] == "batch \"1\"\n" && holder["bytes"] == found["bytes"];
+  EXPECT_TRUE(held);
+}
+
+TEST_F(Snapshot, AccountsForEveryByteInUse) {
+  const Tensor older = ones({1000});
+  start_memory_recording();
+  const Tensor w = ones({1000}).requires_grad_();
+  const Tensor y = (w * 2).square();
+  const json snapshot = take();
+  std::map<uint64_t, int64_t> live;
+  int64_t held = 0, in_use = 0;
+  for (const json& block : rows(snapshot["blocks"]))
+    if (block["freed_us"].is_null()) {
+      in_use += block["bytes"].get<int64_t>();
+      live[block["id"]] = block["bytes"];
+    }
+  for (const json& holder : rows(snapshot["holders"])) {
+    held += holder["bytes"].get<int64_t>();
+    EXPECT_EQ(live[holder["block"]], holder["bytes"]);
+  }
+  EXPECT_EQ(in_use, memory_allocated());
+  EXPECT_EQ(held, memory_allocated());
+}
+
+// The sum of the events is the change of what is in use: the allocator's count is the oracle.
+TEST_F(Snapshot, HasAnEventForEveryAllocationAndRelease) {
+  start_memory_recording();
+  const int64_t before = memory_allocated(), allocated = memory_stats().active.allocated;
+  Tensor kept;
+  for (int i = 0; i < 10; ++i) kept = (ones({100 + i}).requires_grad_() * 2).square().sum();
+  const json snapshot = take();
+  int64_t now = before, sum = 0;
+  double time = 0;
+  for (const json& event : rows(snapshot["events"])) {
+    EXPECT_GE(event["time_us"], time);
+    time = event["time_us"];
+    const int64_t bytes = event["bytes"];
+    EXPECT_TRUE(event["action"] == "alloc" || event["action"] == "free");
+    now += event["action"] == "alloc" ? bytes : -bytes;
+    sum += event["action"] == "alloc" ? bytes : 0;
+  }
+  EXPECT_EQ(now, memory_allocated());
+  EXPECT_EQ(sum, memory_stats().active.allocated - allocated);
+  EXPECT_EQ(snapshot["dropped_events"], 0);
+}
+
+TEST_F(Snapshot, RemembersWhatAFreedBlockWas) {
+  start_memory_recording();
+  {
+    nn::Sequential model{nn::Linear(8, 300)};
+    model(ones({4, 8})).square().sum().backward();
+  }
+  const json snapshot = take();
+  std::map<std::string, int> freed;
+  for (const json& block : rows(snapshot["blocks"]))
+    if (!block["freed_us"].is_null()) {
+      EXPECT_GE(block["freed_us"], block["allocated_us"]);
+      ++freed[category(snapshot, block)];
+    }
+  EXPECT_EQ(freed["parameter"], 2);
+  EXPECT_EQ(freed["gradient"], 2);
+  EXPECT_GE(freed["saved"], 2);  // the input, and what square reads
+  bool in_module = false;
+  for (const json& block : rows(snapshot["blocks"]))
+    in_module |= snapshot["operators"][block["operator"].get<size_t>()] == "linear" &&
+                 snapshot["modules"][block["module"].get<size_t>()] == "0";
+  EXPECT_TRUE(in_module);
+}
+
+TEST_F(Snapshot, KeepsTheLastEventsAndCountsTheOthers) {
+  start_memory_recording(10);
+  for (int i = 0; i < 20; ++i) ones({100});
+  const json snapshot = take();
+  EXPECT_EQ(snapshot["events"]["rows"].size(), 10u);
+  EXPECT_EQ(snapshot["dropped_events"], 30);
+}
+
+TEST_F(Snapshot, WithoutARecordingHasWhatTheLedgerKnows) {
+  const LedgerScope ledger;
+  Tensor x = ones({1000});
+  x.set_name("x");
+  const json snapshot = take();
+  EXPECT_EQ(snapshot["events"]["rows"].size(), 0u);
+  int64_t in_use = 0;
+  for (const json& block : rows(snapshot["blocks"])) in_use += block["bytes"].get<int64_t>();
+  EXPECT_EQ(in_use, memory_allocated());
+}
+
+TEST_F(Snapshot, TurnsTheLedgerOnAndLeavesItAsItWas) {
+  start_memory_recording();
+  EXPECT_TRUE(is_ledger_enabled());
+  EXPECT_THROW(start_memory_recording(), InvalidArgumentError);
+  stop_memory_recording();
+  EXPECT_FALSE(is_ledger_enabled());
+  EXPECT_THROW(start_memory_recording(0), InvalidArgumentError);
+}
+
+TEST_F(Snapshot, NamesThePathThatCannotBeWritten) {
+  EXPECT_THAT(message_of<IoError>([] { memory_snapshot("/no/such/folder/s.json"); }), HasSubstr("/no/such/folder"));
+}
+
+}  // namespace
+}  // namespace vellum::testing
