@@ -62,7 +62,6 @@ class Storage {
   const char* last_writer() const { return last_writer_; }
 
   // For the ledger.
-  Allocator* source() const { return allocator_; }  // null when borrowed
   const Block& block() const { return block_; }
   const Stream& stream() const { return stream_; }
   StorageOrigin& origin() { return origin_; }
