@@ -4,6 +4,8 @@
 // Everything that a program needs, from //:vellum, which brings the CPU backend with it.
 
 // IWYU pragma: begin_exports
+#include "vellum/allocator/arena_plan.h"
+#include "vellum/allocator/arena_scope.h"
 #include "vellum/allocator/memory.h"
 #include "vellum/autograd/autograd.h"
 #include "vellum/backends/cpu/parallel.h"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vellum/allocator/allocator.h"
@@ -80,6 +81,10 @@ class ArenaAllocator final : public Allocator {
   void reset_peak_stats() noexcept override;
   int64_t allocated_on_this_thread() noexcept override;
   size_t active_bytes(const Block& block) const noexcept override;
+  uint64_t add_pressure_callback(PressureCallback callback) override {
+    return upstream_->add_pressure_callback(std::move(callback));
+  }
+  void remove_pressure_callback(uint64_t number) noexcept override { upstream_->remove_pressure_callback(number); }
   // Upstream's, with the pieces in the place of what they lie in.
   void visit_segments(SegmentVisitor& visitor) const override;
   PageSource* pages() noexcept override { return upstream_->pages(); }

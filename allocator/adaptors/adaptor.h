@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "vellum/allocator/allocator.h"
 
@@ -31,6 +32,10 @@ class Adaptor : public Allocator {
   void reset_peak_stats() noexcept override { upstream_->reset_peak_stats(); }
   int64_t allocated_on_this_thread() noexcept override { return upstream_->allocated_on_this_thread(); }
   size_t active_bytes(const Block& block) const noexcept override { return upstream_->active_bytes(block); }
+  uint64_t add_pressure_callback(PressureCallback callback) override {
+    return upstream_->add_pressure_callback(std::move(callback));
+  }
+  void remove_pressure_callback(uint64_t number) noexcept override { upstream_->remove_pressure_callback(number); }
   void visit_segments(SegmentVisitor& visitor) const override { upstream_->visit_segments(visitor); }
   PageSource* pages() noexcept override { return upstream_->pages(); }
   EventSource* events() noexcept override { return upstream_->events(); }

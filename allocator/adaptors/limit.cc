@@ -1,5 +1,7 @@
 #include "vellum/allocator/adaptors/limit.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace vellum {
@@ -37,6 +39,13 @@ void LimitAdaptor::deallocate(const Block& block, const Stream& stream) noexcept
   const size_t bytes = active_bytes(block);
   Adaptor::deallocate(block, stream);
   active_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+MemoryStats LimitAdaptor::stats() const {
+  MemoryStats stats = Adaptor::stats();
+  const auto limit = static_cast<int64_t>(std::min<size_t>(limit_, std::numeric_limits<int64_t>::max()));
+  stats.limit = stats.limit > 0 ? std::min(stats.limit, limit) : limit;
+  return stats;
 }
 
 }  // namespace vellum

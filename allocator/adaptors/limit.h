@@ -25,6 +25,9 @@ class LimitAdaptor final : public Adaptor {
   Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override;
   void deallocate(const Block& block, const Stream& stream) noexcept override;
 
+  // Upstream's, with this limit where it is the smaller one: what is thrown for want of memory names it.
+  MemoryStats stats() const override;
+
   size_t limit() const { return limit_; }
   size_t active() const { return active_.load(std::memory_order_relaxed); }  // bytes, never above the limit
   int64_t refusals() const { return refusals_.load(std::memory_order_relaxed); }

@@ -63,6 +63,8 @@ class Noting final : public Allocator {
   int64_t allocated_on_this_thread() noexcept override { return 11; }
   size_t active_bytes(const Block& block) const noexcept override { return 2 * block.bytes; }
   void visit_segments(SegmentVisitor& visitor) const override { visitor.segment({memory_, 13, {}}); }
+  uint64_t add_pressure_callback(PressureCallback callback) override { return callback(1) ? 17 : 0; }
+  void remove_pressure_callback(uint64_t number) noexcept override { note("remove_pressure_callback", number); }
   PageSource* pages() noexcept override { return &pages_; }
   EventSource* events() noexcept override { return &events_; }
 
@@ -112,8 +114,10 @@ TEST_P(AnyAdaptor, PassesEverythingOn) {
   adaptor->deallocate(block, Stream{{}, 5});
   adaptor->empty_cache();
   adaptor->reset_peak_stats();
+  EXPECT_EQ(adaptor->add_pressure_callback([](size_t bytes) { return bytes == 1; }), 17);
+  adaptor->remove_pressure_callback(17);
   EXPECT_THAT(calls, ElementsAre("allocate 100 256 3", "record_stream 100 1 4", "deallocate 100 1 5", "empty_cache",
-                                 "reset_peak_stats"));
+                                 "reset_peak_stats", "remove_pressure_callback 17"));
   EXPECT_EQ(adaptor->stats().allocations, 7);
   EXPECT_EQ(adaptor->allocated_on_this_thread(), 11);
   EXPECT_EQ(adaptor->active_bytes(block), 200);
@@ -210,6 +214,13 @@ TEST(Limit, RefusesWhatWouldExceedIt) {
   over.free(over.allocate(200));
   over.free(a);
   EXPECT_EQ(over.adaptor.active(), 0);
+}
+
+TEST(Limit, IsAmongTheStatistics) {
+  EXPECT_EQ(Over<LimitAdaptor>(size_t{1000}).adaptor.stats().limit, 1000);
+  std::vector<std::string> calls;
+  auto inner = std::make_unique<LimitAdaptor>(std::make_unique<Noting>(&calls), 500);
+  EXPECT_EQ(LimitAdaptor(std::move(inner), 1000).stats().limit, 500);
 }
 
 TEST(Limit, AskedForLessThanItWouldOccupyTheBlockGoesBack) {

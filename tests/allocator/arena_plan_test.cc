@@ -11,6 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "vellum/allocator/step_record.h"
 #include "vellum/device/error.h"
 #include "vellum/tests/allocator/fake_upstream.h"
 
@@ -169,6 +170,36 @@ TEST_F(PlannedReplay, AMissingOrAdditionalAllocationCostsOnlyItself) {
   EXPECT_EQ(plan_->report().planned, 11);
   EXPECT_EQ(plan_->report().fallbacks, 1);
   EXPECT_EQ(plan_->report().differing_steps, 2);
+}
+
+// Else it could take a place that the step will still need.
+TEST_F(PlannedReplay, APlaceIsGivenOnceInAStep) {
+  step();
+  step();
+  {
+    ReplayScope scope(*plan_);
+    free(allocate(640));
+    free(allocate(640));  // that of the third allocation, asked for too early
+    free(allocate(640));  // there is none left
+    free(allocate(128));
+  }
+  EXPECT_EQ(plan_->report().planned, 3);
+  EXPECT_EQ(plan_->report().fallbacks, 1);
+}
+
+TEST(StepRecord, ABlockThatAnotherStreamFreesIsCrossed) {
+  internal::StepRecord record;
+  char first, second;
+  for (int step = 0; step < 2; ++step) {
+    record.begin();
+    record.allocated({&first, 64}, kDefaultAlignment, {});
+    record.allocated({&second, 64}, kDefaultAlignment, {});
+    record.freed(&first, Stream{{}, 5});
+    record.freed(&second, {});
+    EXPECT_EQ(record.end(), step == 1);
+  }
+  EXPECT_TRUE(record.blocks()[0].crossed);
+  EXPECT_FALSE(record.blocks()[1].crossed);
 }
 
 TEST_F(PlannedReplay, AStepThatEndsEarlySaysSo) {

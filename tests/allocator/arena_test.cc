@@ -151,6 +151,7 @@ TEST_F(Arena, CountsPiecesAndNotChunks) {
   const Block outside = allocate(1000);
   {
     ArenaScope scope;
+    free(allocate(8));  // upstream, which counts nothing, hands out the chunk
     const int64_t before = arena_->allocated_on_this_thread();
     const Block a = allocate(100), b = allocate(30);
     EXPECT_EQ(arena_->stats().active.current, 1000 + 128 + 64);
@@ -168,8 +169,8 @@ TEST_F(Arena, CountsPiecesAndNotChunks) {
   free(outside);
   const MemoryStats stats = arena_->stats();
   EXPECT_EQ(stats.active.freed, stats.active.allocated);
-  EXPECT_EQ(stats.allocations, 3);
-  EXPECT_EQ(stats.frees, 3);
+  EXPECT_EQ(stats.allocations, 4);
+  EXPECT_EQ(stats.frees, 4);
 }
 
 TEST_F(Arena, WithoutRoomForAChunkUpstreamServes) {
@@ -237,9 +238,10 @@ class Segmented final : public Allocator {
  public:
   explicit Segmented(std::vector<StreamHandle>* recorded) : recorded_(recorded) {}
   std::string_view name() const override { return "segmented"; }
-  Status allocate(size_t bytes, size_t, const Stream& stream, Block* out) noexcept override {
+  Status allocate(size_t bytes, size_t, const Stream&, Block* out) noexcept override {
     *out = {std::aligned_alloc(64, (bytes + 63) / 64 * 64), bytes, nullptr};
     blocks_.push_back(*out);
+    allocated_ += static_cast<int64_t>(bytes);
     return ok_status();
   }
   void deallocate(const Block& block, const Stream&) noexcept override {
@@ -250,7 +252,7 @@ class Segmented final : public Allocator {
     recorded_->push_back(stream.handle);
     recorded_block = block.data;
   }
-  MemoryStats stats() const override { return {}; }
+  MemoryStats stats() const override { return {.active = {.allocated = allocated_}}; }
   void reset_peak_stats() noexcept override {}
   void visit_segments(SegmentVisitor& visitor) const override {
     for (const Block& block : blocks_) {
@@ -263,7 +265,23 @@ class Segmented final : public Allocator {
  private:
   std::vector<StreamHandle>* recorded_;
   std::vector<Block> blocks_;
+  int64_t allocated_ = 0;
 };
+
+TEST(ArenaOverAnother, AThreadIsGivenPiecesAndNotTheirChunkToo) {
+  std::vector<StreamHandle> recorded;
+  ArenaAllocator arena(std::make_unique<Segmented>(&recorded), {.chunk_bytes = kChunk});
+  const int64_t before = arena.allocated_on_this_thread();
+  Block outside, piece;
+  ASSERT_TRUE(arena.allocate(1000, kDefaultAlignment, {}, &outside).ok());
+  {
+    ArenaScope scope;
+    ASSERT_TRUE(arena.allocate(100, kDefaultAlignment, {}, &piece).ok());
+  }
+  EXPECT_EQ(arena.allocated_on_this_thread() - before, 1000 + 128);
+  arena.deallocate(outside, {});
+  arena.deallocate(piece, {});
+}
 
 TEST(ArenaOverAnother, UsesOnOtherStreamsAreTheChunks) {
   std::vector<StreamHandle> recorded;

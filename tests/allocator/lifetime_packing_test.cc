@@ -56,12 +56,15 @@ TEST(LifetimePacking, ALifetimeGoesOnIntoTheNextStep) {
   EXPECT_EQ(pack(std::vector<Lifetime>{{100, 2, 2}, {100, 0, 1}}).bytes, 200);
 }
 
+// Blocks are placed side by side, the largest first; some end, and the last one comes then.
 TEST(LifetimePacking, TheSmallestGapThatFitsIsTaken) {
-  // Placed largest first: 90 at 0, 80 at 90, 70 at 170 and 60 at 240, and gaps of 90 and 70 when the first and the
-  // third have ended.
-  const std::vector<Lifetime> blocks = {{90, 0, 1}, {80, 0, 2}, {70, 0, 1}, {60, 0, 2}, {50, 1, 2}};
-  const Packing packing = pack(blocks);
-  EXPECT_EQ(packing.offsets[4], 170);
+  // Gaps of 90 at 0 and of 70 at 170.
+  EXPECT_EQ(pack(std::vector<Lifetime>{{90, 0, 1}, {80, 0, 2}, {70, 0, 1}, {60, 0, 2}, {50, 1, 2}}).offsets[4], 170);
+  // Gaps of 80 at 90 and of 110 at 240.
+  EXPECT_EQ(
+      pack(std::vector<Lifetime>{{90, 0, 2}, {80, 0, 1}, {70, 0, 2}, {60, 0, 1}, {50, 0, 1}, {40, 0, 2}, {30, 1, 2}})
+          .offsets[6],
+      90);
 }
 
 TEST(LifetimePacking, NothingNeedsNothing) { EXPECT_EQ(pack({}).bytes, 0); }

@@ -150,7 +150,7 @@ void expect_recovery(const Options& options, int steps_before) {
     cpu_faults().inject({});
     if (!failed) {
       EXPECT_EQ(disturbed.parameters(), after_one);
-      EXPECT_GT(failing, 20);
+      EXPECT_GT(failing, 15);
       break;
     }
     EXPECT_TRUE(is_grad_enabled());
