@@ -101,27 +101,28 @@ std::vector<RefTensor> linear_reference(const RefCall& call) {
   return {out};
 }
 
-// Where there is no kernel, as for integers.
-void linear_of_matmul(const OpCall& call, std::span<Tensor> outputs) {
-  Inference check(call, dtype_rules::promote(call));
-  infer_linear(check);
-  const Tensor product = matmul(call.input(0), call.input(1).transpose(0, 1));
-  const Tensor& bias = call.input(2);
-  outputs[0] = bias.defined() ? add(product, bias) : product;
-}
-
 constexpr OpDef kLinear{.name = "linear",
                         .kind = OpKind::kGeneral,
                         .inputs = 3,
                         .optional_inputs = 0b100,
                         .dtypes = dtype_rules::promote,
-                        .domain = kMatmulDTypes,
+                        .domain = kDifferentiableDTypes,
                         .infer = infer_linear,
                         .saves = {saves_input(1), saves_input(0), saves_nothing()},
                         .vjp = linear_vjp,
-                        .composite = linear_of_matmul,
                         .reference = {.tensors = linear_reference}};
 OpSlot linear_slot{kLinear, "linalg"};
+
+bool is_numeric_integer(const Tensor& t) { return t.defined() && is_integral(t.dtype()) && t.dtype() != kBool; }
+
+// Of integers, for which there is no fused kernel.
+Tensor linear_of_integers(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Tensor* inputs[] = {&x, &weight, &bias};
+  Inference check({kLinear, inputs, nullptr}, {x.dtype(), x.dtype()});
+  infer_linear(check);
+  const Tensor product = matmul(x, weight.transpose(0, 1));
+  return bias.defined() ? add(product, bias) : product;
+}
 
 Tensor with_batch(const Tensor& t, const Dims& batch) {
   Dims shape = batch;
@@ -255,6 +256,7 @@ Tensor& baddbmm_out(Tensor& out, const Tensor& input, const Tensor& a, const Ten
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (is_numeric_integer(x) && is_numeric_integer(weight)) return linear_of_integers(x, weight, bias);
   return call(linear_slot, {&x, &weight, &bias});
 }
 

@@ -309,9 +309,9 @@ TEST(Pointwise, RefusesWhatHasNoMeaning) {
   EXPECT_ERROR(DTypeError, lerp(x, x, complex128(0, 1)), "weight");
   EXPECT_ERROR(DTypeError, addcmul(number, number, number, 0.5), "value");
   const Tensor first = integers({0}), bytes = number.to(kInt8);
-  EXPECT_ERROR(DTypeError, number.index_add(0, first, number, 0.5), "index_add: alpha is real");
-  EXPECT_ERROR(DTypeError, x.index_add(0, first, x, complex128(0, 1)), "index_add: alpha is complex");
-  EXPECT_ERROR(DTypeError, bytes.index_add(0, first, bytes, 1000), "1000 does not fit");
+  EXPECT_ERROR(DTypeError, index_add(number, 0, first, number, 0.5), "index_add: alpha is real");
+  EXPECT_ERROR(DTypeError, index_add(x, 0, first, x, complex128(0, 1)), "index_add: alpha is complex");
+  EXPECT_ERROR(DTypeError, index_add(bytes, 0, first, bytes, 1000), "1000 does not fit");
   EXPECT_ERROR(DTypeError, add(bytes, bytes, 1000), "1000 does not fit");
   EXPECT_ERROR(DTypeError, addcmul(bytes, bytes, bytes, 1000), "1000 does not fit");
   const Tensor matrix = number.view({1, 1});
@@ -354,9 +354,9 @@ TEST(NumberBesideHalf, ScalesInFloat32InEveryForm) {
   EXPECT_EQ(floats(x.clone().sub_(x, 0.6)), of_x);
   EXPECT_EQ(floats(sub_out(out, out.copy_(x), x, 0.6)), of_x);
   const Tensor index = integers({0, 1});
-  EXPECT_EQ(floats(zeros({2}, kBFloat16).index_add(0, index, tensor({77.f, 9.f}).to(kBFloat16), 0.1)),
+  EXPECT_EQ(floats(index_add(zeros({2}, kBFloat16), 0, index, tensor({77.f, 9.f}).to(kBFloat16), 0.1)),
             std::vector<float>({7.6875, 0.8984375}));
-  EXPECT_EQ(floats(zeros({2}, kFloat16).index_add(0, index, tensor({51.f, 7.f}).to(kFloat16), 0.1)),
+  EXPECT_EQ(floats(index_add(zeros({2}, kFloat16), 0, index, tensor({51.f, 7.f}).to(kFloat16), 0.1)),
             std::vector<float>({5.1015625, 0.7001953125}));
 }
 
