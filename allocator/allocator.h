@@ -114,6 +114,9 @@ class Allocator {
 
   virtual void record_stream(const Block&, const Stream&) noexcept {}
 
+  // To be called before `stream` is destroyed: afterwards nothing of this allocator refers to it. Does not wait.
+  virtual void release_stream(const Stream&) noexcept {}
+
   // Returns to upstream what is cached and not in use. Caches of other threads are handed over at their next call.
   virtual void empty_cache() noexcept {}
 

@@ -161,7 +161,7 @@ void CachingAllocator::deallocate_slow(const Block& block, const Stream& stream)
     cache->frees.add(1);
     return;
   }
-  record_stream(block, stream);
+  if (stream.handle != record->former) record_stream(block, stream);
   if (internal::StreamUses::has_uses(record)) {
     end_use(*cache, record, block.bytes);
     return heap_.defer(record);

@@ -34,7 +34,7 @@ namespace vellum {
 // event recorded there at its free is complete, which is looked up whenever the heap is asked for memory. A stream
 // without a free block that fits takes one from a stream that has nothing left to do; short of memory, from any, and
 // its later work then waits for that of the other. Over an upstream without events, whose device works at once, a block
-// freed is free. Destroy a stream after `empty_cache` and after its blocks.
+// freed is free. What belongs to a stream passes to the default stream before it is destroyed (`release_stream`).
 //
 // When no free block serves a request, in this order: the pressure callbacks are called; memory that has been free for
 // longest goes back, beyond the garbage_collection_threshold; upstream is asked. If that fails or memory_limit forbids
@@ -54,6 +54,7 @@ class CachingAllocator final : public Allocator {
   Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override;
   void deallocate(const Block& block, const Stream& stream) noexcept override;
   void record_stream(const Block& block, const Stream& stream) noexcept override;
+  void release_stream(const Stream& stream) noexcept override { heap_.release_stream(stream); }
   // At once for this thread and the shared heap; another thread's cache follows at its next allocation.
   void empty_cache() noexcept override;
   MemoryStats stats() const override;

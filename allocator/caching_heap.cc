@@ -112,6 +112,7 @@ BlockRecord* CachingHeap::carve(BlockRecord* record, const HeapRequest& request)
   }
   if (record->bytes > request.bytes && splits(request)) insert_free(split(record, request.bytes));
   record->state = BlockState::kUsed;
+  record->former = kNoStream;
   return record;
 }
 
@@ -199,6 +200,28 @@ void CachingHeap::note_use(BlockRecord* record, const Stream& stream) noexcept {
   uses_.note(record, stream);
   // From now on the block returns through the heap, not through a thread's free list.
   if (StreamUses::has_uses(record)) record->owner = nullptr;
+}
+
+void CachingHeap::release_stream(const Stream& stream) noexcept {
+  if (!uses_.active() || stream.handle == 0) return;
+  std::lock_guard lock(mutex_);
+  bool owns = false;
+  for (const Segment& segment : segments_)
+    for (BlockRecord* record = segment.first; record; record = record->after) {
+      owns |= record->stream.handle == stream.handle;
+      uses_.end_use(record, stream);
+    }
+  const Stream heir{stream.device, 0};
+  if (!owns || !uses_.order(stream, heir, false)) return;
+  for (FreeSet* free : {&small_, &large_}) pass_on(free, stream, heir);
+  for (Segment& segment : segments_) {
+    if (segment.stream.handle == stream.handle) segment.stream = heir;
+    for (BlockRecord* record = segment.first; record; record = record->after) {
+      if (record->stream.handle != stream.handle) continue;
+      record->stream = heir;
+      record->former = stream.handle;
+    }
+  }
 }
 
 void CachingHeap::defer(BlockRecord* record) noexcept {

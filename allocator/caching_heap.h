@@ -66,6 +66,8 @@ class CachingHeap {
   size_t poll() noexcept;
   // Waits for all uses of blocks given back so far, and returns as `poll` does.
   size_t synchronize_pending() noexcept;
+  // What belongs to a stream passes to the default stream, whose later work waits for it; its uses of blocks end here.
+  void release_stream(const Stream& stream) noexcept;
   bool tracks_uses() const { return uses_.active(); }
 
   // Returns free memory to upstream until it is at least `bytes`: all by default.

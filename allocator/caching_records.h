@@ -48,6 +48,8 @@ struct AddressOrder {
 };
 using AddressSet = std::set<BlockRecord*, AddressOrder>;
 
+inline constexpr StreamHandle kNoStream = ~StreamHandle{0};
+
 enum class BlockState : uint8_t {
   kUsed,      // handed out, or in the free list of a thread
   kFree,      // in a free set
@@ -72,9 +74,10 @@ struct alignas(64) BlockRecord {
   Segment* segment = nullptr;
   BlockRecord* before = nullptr;  // neighbours within the segment
   BlockRecord* after = nullptr;
-  StreamUse* uses = nullptr;  // on other streams than its own
-  uint64_t freed_at = 0;      // the heap's clock; of merged blocks the latest
-  FreeSet::node_type node;    // while it is in no set, so that freeing allocates nothing
+  StreamUse* uses = nullptr;        // on other streams than its own
+  StreamHandle former = kNoStream;  // its stream, destroyed while the block was in use
+  uint64_t freed_at = 0;            // the heap's clock; of merged blocks the latest
+  FreeSet::node_type node;          // while it is in no set, so that freeing allocates nothing
 };
 
 // Records, made in slabs and used again.

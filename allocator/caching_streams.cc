@@ -47,7 +47,7 @@ void StreamUses::give_back(StreamUse* use) noexcept {
 void StreamUses::note(BlockRecord* record, const Stream& stream) noexcept try {
   if (!active() || stream.handle == record->stream.handle) return;
   for (const StreamUse* use = record->uses; use; use = use->next)
-    if (use->stream.handle == stream.handle) return;
+    if (use->stream.handle == stream.handle && !use->ended) return;
   queues_.try_emplace(stream.handle);  // so that freeing allocates nothing
   StreamUse* use = take();
   if (!use) throw std::bad_alloc();
@@ -55,6 +55,11 @@ void StreamUses::note(BlockRecord* record, const Stream& stream) noexcept try {
   record->uses = use;
 } catch (const std::bad_alloc&) {
   record->lost = true;
+}
+
+void StreamUses::end_use(BlockRecord* record, const Stream& stream) noexcept {
+  for (StreamUse* use = record->uses; use; use = use->next)
+    if (use->stream.handle == stream.handle && !use->ended) use->ended = events_->record(use->event, stream).ok();
 }
 
 void StreamUses::defer(BlockRecord* record) noexcept {
@@ -65,7 +70,7 @@ void StreamUses::defer(BlockRecord* record) noexcept {
     record->uses = use->next;
     ++record->unfinished;
     ++unfinished_;
-    const bool recorded = events_->record(use->event, use->stream).ok();
+    const bool recorded = use->ended || events_->record(use->event, use->stream).ok();
     (recorded ? queues_.find(use->stream.handle)->second : unrecorded_).push(use);
   }
 }

@@ -16,6 +16,7 @@ struct StreamUse {
   EventHandle event = 0;
   BlockRecord* record = nullptr;
   StreamUse* next = nullptr;
+  bool ended = false;  // the event has been recorded before the block was freed, because the stream ended
 };
 
 // What streams have still to do to blocks. Over an upstream whose device works at once there is nothing to know, and
@@ -36,6 +37,8 @@ class StreamUses {
 
   // A block in use is used on `stream`. Where that cannot be noted, the block is marked as lost.
   void note(BlockRecord* record, const Stream& stream) noexcept;
+  // The block's use on `stream`, if there is one, has been given to the stream as a whole.
+  void end_use(BlockRecord* record, const Stream& stream) noexcept;
   static bool has_uses(const BlockRecord* record) { return record->uses || record->lost; }
 
   // Records the events of a freed block's uses.

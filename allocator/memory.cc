@@ -8,6 +8,7 @@
 
 #include "vellum/allocator/default_strategy.h"
 #include "vellum/allocator/direct.h"
+#include "vellum/allocator/pinned.h"
 #include "vellum/allocator/strategy.h"
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
@@ -28,14 +29,15 @@ std::mutex& making() {
 // An allocator that is kept for ever, also after another has taken its place: blocks and references may outlive any
 // order of static destruction.
 struct Kept {
+  Device device;
   std::unique_ptr<Allocator> allocator;
   const Kept* next;
 };
 constinit std::atomic<const Kept*> all_kept = nullptr;
 
 // To be called under making().
-Allocator* keep(std::unique_ptr<Allocator> allocator) {
-  const Kept* kept = new Kept{std::move(allocator), all_kept.load(std::memory_order_relaxed)};
+Allocator* keep(Device device, std::unique_ptr<Allocator> allocator) {
+  const Kept* kept = new Kept{device, std::move(allocator), all_kept.load(std::memory_order_relaxed)};
   all_kept.store(kept, std::memory_order_release);
   return kept->allocator.get();
 }
@@ -53,11 +55,18 @@ std::atomic<Allocator*>& slot(Device device) {
   return allocators[device.type.id][device.index];
 }
 
+void release_stream(const Stream& stream) {
+  for (const Kept* kept = all_kept.load(std::memory_order_acquire); kept; kept = kept->next)
+    if (kept->device == stream.device) kept->allocator->release_stream(stream);
+  if (PinnedAllocator* pinned = find_pinned_allocator(stream.device)) pinned->release_stream(stream);
+}
+[[maybe_unused]] const bool hooked = (set_stream_destroy_hook(release_stream), true);
+
 [[gnu::noinline]] Allocator& make_allocator(Device device) {
   std::atomic<Allocator*>& entry = slot(device);
   std::lock_guard lock(making());
   if (Allocator* made = entry.load(std::memory_order_acquire)) return *made;
-  Allocator* made = keep(make_default_allocator(device));
+  Allocator* made = keep(device, make_default_allocator(device));
   entry.store(made, std::memory_order_release);
   return *made;
 }
@@ -104,7 +113,7 @@ void set_allocator(Device device, std::unique_ptr<Allocator> allocator) {
                                         old->name(), "' allocator; choose the allocator before making tensors");
     old->empty_cache();
   }
-  entry.store(keep(std::move(allocator)), std::memory_order_release);
+  entry.store(keep(device, std::move(allocator)), std::memory_order_release);
 }
 
 int64_t memory_allocated(Device device) { return memory_stats(device).active.current; }

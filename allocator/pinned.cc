@@ -157,7 +157,7 @@ void PinnedAllocator::complete(const Pending& done) {
   } catch (const std::bad_alloc&) {
     (void)events_->destroy(done.event);
   }
-  if (--done.piece->pending == 0 && !done.piece->retired) make_free(*done.piece);
+  if (--done.piece->pending == 0 && !done.piece->retired && !done.piece->live) make_free(*done.piece);
 }
 
 // Frees what is no longer used; the events of one stream complete in order.
@@ -199,6 +199,13 @@ void PinnedAllocator::record_stream(const Block& block, const Stream& stream) no
   } catch (const std::bad_alloc&) {
     piece->retired = true;
   }
+}
+
+void PinnedAllocator::release_stream(const Stream& stream) noexcept {
+  if (!events_) return;
+  std::lock_guard lock(mutex_);
+  for (auto& [data, piece] : pieces_)
+    if (std::erase(piece->uses, stream) && !guard(*piece, stream)) piece->retired = true;
 }
 
 void PinnedAllocator::empty_cache() noexcept {

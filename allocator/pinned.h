@@ -38,6 +38,7 @@ class PinnedAllocator final : public Allocator {
   void deallocate(const Block& block, const Stream& stream) noexcept override;
   // Ignored on a device without events. When no host memory is left to note the use, the block is never reused.
   void record_stream(const Block& block, const Stream& stream) noexcept override;
+  void release_stream(const Stream& stream) noexcept override;
   void empty_cache() noexcept override;
   MemoryStats stats() const override;
   void reset_peak_stats() noexcept override;

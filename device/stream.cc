@@ -1,5 +1,6 @@
 #include "vellum/device/stream.h"
 
+#include <atomic>
 #include <utility>
 
 #include "vellum/device/error.h"
@@ -16,6 +17,8 @@ struct CurrentStreams {
 };
 
 constinit thread_local CurrentStreams tls_streams;
+
+constinit std::atomic<void (*)(const Stream&)> destroy_hook = nullptr;
 
 StreamHandle& slot(Device device) {
   if (device.index >= CurrentStreams::kIndices)
@@ -104,10 +107,13 @@ Stream create_stream(Device device) {
   return stream;
 }
 
+void set_stream_destroy_hook(void (*hook)(const Stream&)) { destroy_hook.store(hook); }
+
 void destroy_stream(const Stream& stream) {
   const DeviceApi& api = device_api(stream.device.type);
-  if (api.stream_destroy && stream.handle)
-    throw_if_error(api.stream_destroy(stream.device.index, stream.handle), "destroy_stream");
+  if (!api.stream_destroy || stream.handle == 0) return;
+  if (const auto hook = destroy_hook.load()) hook(stream);
+  throw_if_error(api.stream_destroy(stream.device.index, stream.handle), "destroy_stream");
 }
 
 void synchronize(Device device) {

@@ -67,8 +67,12 @@ class DeviceGuard {
 };
 
 // Creates and destroys a stream of its own on `device`. Returns the default stream on a device that has only one.
+// Destroying does not wait: the stream's work and the memory that it uses come to an end in their own time.
 Stream create_stream(Device device);
 void destroy_stream(const Stream& stream);
+
+// `hook` is called with each stream just before it is destroyed. There is one hook: allocator/ has it.
+void set_stream_destroy_hook(void (*hook)(const Stream&));
 
 // Waits for all work on `device`. Asynchronous faults surface here.
 void synchronize(Device device);

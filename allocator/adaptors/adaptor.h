@@ -32,6 +32,7 @@ class Adaptor : public Allocator {
   void reset_peak_stats() noexcept override { upstream_->reset_peak_stats(); }
   int64_t allocated_on_this_thread() noexcept override { return upstream_->allocated_on_this_thread(); }
   size_t active_bytes(const Block& block) const noexcept override { return upstream_->active_bytes(block); }
+  void release_stream(const Stream& stream) noexcept override { upstream_->release_stream(stream); }
   uint64_t add_pressure_callback(PressureCallback callback) override {
     return upstream_->add_pressure_callback(std::move(callback));
   }

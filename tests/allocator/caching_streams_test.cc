@@ -149,6 +149,49 @@ TEST_P(StreamsTest, EventsAreUsedAgain) {
   EXPECT_EQ(program.streams().live_events(), 1u);
 }
 
+TEST_P(StreamsTest, TheDefaultStreamInheritsFromADestroyedOne) {
+  StreamProgram program = this->program(12 * kMiB);
+  ASSERT_TRUE(program.allocate(1, 12 * kMiB));
+  program.use(0, 1);
+  program.free(0);
+  program.destroy_stream(1);
+  ASSERT_TRUE(program.allocate(0, 12 * kMiB));
+  EXPECT_EQ(program.memory().growths, 1);
+  program.use(0, 0);
+  EXPECT_FALSE(program.advance(0));
+  EXPECT_TRUE(program.advance(1));
+  EXPECT_TRUE(program.advance(0));
+  EXPECT_TRUE(program.advance(0));
+  EXPECT_EQ(program.fault(), "");
+}
+
+TEST_P(StreamsTest, ABlockOutlivesItsStream) {
+  StreamProgram program = this->program(12 * kMiB);
+  ASSERT_TRUE(program.allocate(1, 12 * kMiB));
+  program.use(0, 1);
+  program.destroy_stream(1);
+  program.free(0);
+  ASSERT_TRUE(program.allocate(2, 12 * kMiB));
+  program.use(0, 2);
+  program.streams().finish_all();
+  EXPECT_EQ(program.fault(), "");
+}
+
+TEST_P(StreamsTest, AUseOutlivesItsStream) {
+  StreamProgram program = this->program(24 * kMiB);
+  ASSERT_TRUE(program.allocate(0, 12 * kMiB));
+  void* const first = data(program, 0);
+  program.use(0, 1);
+  program.destroy_stream(1);
+  program.free(0);
+  ASSERT_TRUE(program.allocate(0, 12 * kMiB));
+  EXPECT_NE(data(program, 0), first);
+  program.streams().finish_all();
+  ASSERT_TRUE(program.allocate(0, 12 * kMiB));
+  EXPECT_EQ(data(program, 1), first);
+  EXPECT_EQ(program.fault(), "");
+}
+
 class Snapshot final : public SegmentVisitor {
  public:
   void segment(const SegmentInfo& segment) override { segments.push_back(segment); }

@@ -9,6 +9,7 @@
 #include "vellum/allocator/strategy.h"
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
+#include "vellum/device/stream.h"
 #include "vellum/tests/allocator/fake_upstream.h"
 
 namespace vellum {
@@ -137,6 +138,38 @@ TEST(Memory, AnAllocatorIsSetUnlessMemoryIsInUse) {
   set_allocator(device, std::make_unique<testing::FakeUpstream>(&counts));
   EXPECT_EQ(allocator(device).name(), "fake");
   EXPECT_EQ(first.stats().reserved.current, 0);  // the old one lives on, emptied
+}
+
+// Notes the streams it is told to release.
+class Noting final : public Allocator {
+ public:
+  explicit Noting(std::vector<StreamHandle>* released) : released_(released) {}
+  std::string_view name() const override { return "noting"; }
+  Status allocate(size_t, size_t, const Stream&, Block*) noexcept override { return {StatusCode::kOutOfMemory}; }
+  void deallocate(const Block&, const Stream&) noexcept override {}
+  MemoryStats stats() const override { return {}; }
+  void reset_peak_stats() noexcept override {}
+  void release_stream(const Stream& stream) noexcept override { released_->push_back(stream.handle); }
+
+ private:
+  std::vector<StreamHandle>* const released_;
+};
+
+std::vector<StreamHandle> released;
+const DeviceApi streams_api{.device_count = []() noexcept { return 2; },
+                            .stream_destroy =
+                                [](int, StreamHandle stream) noexcept {
+                                  released.push_back(stream + 100);
+                                  return ok_status();
+                                }};
+
+TEST(Memory, AllocatorsHearOfAStreamBeforeItIsDestroyed) {
+  const DeviceType type = register_device("streams", streams_api);
+  set_allocator(Device(type, 0), std::make_unique<Noting>(&released));
+  destroy_stream({Device(type, 0), 5});
+  destroy_stream({Device(type, 1), 6});  // another device's
+  destroy_stream({Device(type, 0), 0});  // the default one is never destroyed
+  EXPECT_EQ(released, (std::vector<StreamHandle>{5, 105, 106}));
 }
 
 TEST(Memory, SetAllocatorRefusesNull) {

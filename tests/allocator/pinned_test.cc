@@ -187,6 +187,33 @@ TEST_F(Pinned, WorkAfterTheFreeDoesNotHoldABlockUp) {
   give(next);
 }
 
+TEST_F(Pinned, AUseOutlivesItsStream) {
+  const Block used = take(kMiB);
+  events_.enqueue(a_);
+  pinned_->record_stream(used, a_);
+  pinned_->release_stream(a_);
+  give(used);
+  const Block other = take(kMiB);
+  EXPECT_NE(other.data, used.data);
+  events_.finish(a_);
+  const Block next = take(kMiB);
+  EXPECT_EQ(next.data, used.data);
+  give(other);
+  give(next);
+}
+
+TEST_F(Pinned, AUseThatEndsBeforeTheFreeDoesNotFreeTheBlock) {
+  const Block used = take(kMiB);
+  events_.enqueue(a_);
+  pinned_->record_stream(used, a_);
+  pinned_->release_stream(a_);
+  events_.finish(a_);
+  const Block other = take(kMiB);
+  EXPECT_NE(other.data, used.data);
+  give(used);
+  give(other);
+}
+
 TEST_F(Pinned, UsesItsEventsAgain) {
   for (int i = 0; i < 20; ++i) {
     use_and_give(take(kMiB), {a_});

@@ -67,6 +67,8 @@ class SimulatedStreams final : public EventSource {
         while (advance(stream)) any = true;
     }
   }
+  // Its work goes on, but nothing may be added to it.
+  void destroy_stream(StreamHandle stream) { queues_[stream].destroyed = true; }
   bool idle(StreamHandle stream) { return queues_[stream].work.empty(); }
   bool all_idle() const {
     return std::all_of(queues_.begin(), queues_.end(), [](const auto& entry) { return entry.second.work.empty(); });
@@ -93,6 +95,7 @@ class SimulatedStreams final : public EventSource {
     return ok_status();
   }
   Status record(EventHandle event, const Stream& stream) noexcept override {
+    if (queues_[stream.handle].destroyed) fault = "an event was recorded on a destroyed stream";
     events_.at(event) = {stream.handle, queues_[stream.handle].enqueued};
     return ok_status();
   }
@@ -125,6 +128,7 @@ class SimulatedStreams final : public EventSource {
   struct Queue {
     std::deque<Work> work;
     uint64_t enqueued = 0, executed = 0;
+    bool destroyed = false;
   };
   struct Use {
     uint64_t id, allocation;

@@ -95,6 +95,12 @@ class StreamProgram {
     after_step();
   }
   bool advance(StreamHandle stream) { return streams_.advance(stream); }
+  void destroy_stream(StreamHandle stream) {
+    caching_->release_stream(Stream{{}, stream});
+    streams_.destroy_stream(stream);
+    for (Freed& freed : freed_) freed.moved = true;
+    after_step();
+  }
   void empty_cache() {
     caching_->empty_cache();
     after_step();
