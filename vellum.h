@@ -11,6 +11,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/stream.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/memory/predict.h"
 #include "vellum/nn/activation.h"
 #include "vellum/nn/batch_norm.h"
 #include "vellum/nn/data/data_loader.h"

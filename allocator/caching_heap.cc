@@ -40,8 +40,8 @@ size_t segment_bytes(const HeapRequest& request) {
 
 bool FitOrder::operator()(const BlockRecord* a, const BlockRecord* b) const {
   // The record breaks the tie between blocks without data.
-  return std::tuple(a->segment->stream.handle, a->bytes, std::bit_cast<uintptr_t>(a->data), a) <
-         std::tuple(b->segment->stream.handle, b->bytes, std::bit_cast<uintptr_t>(b->data), b);
+  return std::tuple(a->segment->stream.handle, a->bytes, a->segment->number, std::bit_cast<uintptr_t>(a->data), a) <
+         std::tuple(b->segment->stream.handle, b->bytes, b->segment->number, std::bit_cast<uintptr_t>(b->data), b);
 }
 
 bool FitOrder::operator()(const BlockRecord* a, const FitKey& b) const {
@@ -86,6 +86,7 @@ Status CachingHeap::grow(const HeapRequest& request, bool exact, BlockRecord** o
     return {StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
   }
   if (host_accessible_) poison(segment.memory.data, segment.bytes);
+  segment.number = ++last_segment_;
   segments_.splice(segments_.end(), fresh);
   increase(stats_.reserved, static_cast<int64_t>(segment.bytes));
   ++stats_.upstream_allocations;

@@ -22,11 +22,13 @@ struct Segment {
   Block memory;
   size_t bytes = 0;
   Stream stream;
-  bool small = false;  // cut for requests of at most kMaxClassBytes
+  bool small = false;   // cut for requests of at most kMaxClassBytes
+  uint64_t number = 0;  // counts the segments of the heap
   std::list<Segment>::iterator self;
 };
 
-// Order of the free blocks: best fit is the first of at least the wanted size, lowest address first.
+// Order of the free blocks: best fit is the first of at least the wanted size, in the oldest segment, lowest address
+// first. Where the device placed the segments decides nothing, so that a program's memory is the same in every run.
 struct FitKey {
   StreamHandle stream;
   size_t bytes;
@@ -111,7 +113,8 @@ class CachingHeap {
   FreeSet small_;
   FreeSet large_;
   std::list<Segment> segments_;
-  MemoryStats stats_;  // reserved, split and the upstream counts
+  uint64_t last_segment_ = 0;  // its number
+  MemoryStats stats_;          // reserved, split and the upstream counts
   std::vector<std::unique_ptr<BlockRecord[]>> slabs_;
   BlockRecord* spare_ = nullptr;
   size_t spares_ = 0;

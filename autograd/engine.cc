@@ -171,7 +171,7 @@ void Task::deliver(const Edge& edge, Tensor gradient) {
 
 // Names the step only for who reads the name.
 void apply(Node& node, std::span<Tensor> cotangents, std::span<Tensor> gradients) {
-  if (!(thread_state().mode & kModeProfiler)) [[likely]]
+  if (!(thread_state().mode & (kModeProfiler | kModeDryRun))) [[likely]]
     return node.apply(cotangents, gradients);
   const std::string name = node.name();
   const AnnotationScope annotation(Annotation::Kind::kBackward, name, {}, node.origin());

@@ -9,6 +9,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/object_pool.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ops/ops.h"
@@ -98,6 +99,7 @@ void AccumulateGrad::destroy() noexcept {
 
 void AccumulateGrad::apply(std::span<Tensor> cotangents, std::span<Tensor>) {
   if (!(leaf_->flags & TensorImpl::kRequiresGrad)) return;  // switched off since it was recorded
+  internal::check_dry_gradient(*leaf_);
   Tensor gradient = fit_to_leaf(std::move(cotangents[0]), *leaf_);
   // Threads may run backward into one leaf at the same time.
   while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();

@@ -1,5 +1,6 @@
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/internal/resolve.h"
@@ -298,6 +299,7 @@ OutputList call_general(OpSlot& slot, Inputs inputs, const void* attrs) {
   const Device device = common_device(def, inputs);
   const DTypes types = dtypes_of(call);
   const bool recording = should_record(def, inputs);
+  if (recording) internal::check_dry_history(def.name, inputs);
   if (def.composite && !internal::is_native(slot.kernel(device.type, types.compute)))
     return call_composite(call, slot, recording);
   const Inference inference = infer(call, types);
@@ -341,6 +343,7 @@ void call_out(OpSlot& slot, Tensor& out, Inputs inputs, const void* attrs) {
     throw_error<AutogradError>(def.name,
                                ": functions with out= arguments don't support automatic differentiation, but "
                                "an operand requires grad; use a NoGradGuard or the form without out");
+  internal::check_dry_write(def.name, out);
   if (out.device() != device)
     throw_error<DeviceError>(def.name, ": out is on ", out.device(), ", the operands on ", device);
   const Written written = prepare_write(slot, call, device);
@@ -368,6 +371,7 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
   const OpCall call{def, inputs, attrs};
   if (const Device device = common_device(def, inputs); self.device() != device)
     throw_error<DeviceError>(def.name, "_: self is on ", self.device(), ", an operand on ", device);
+  internal::check_dry_write(def.name, self);
   const Written written = prepare_write(slot, call, self.device());
   const OutputSpec& spec = written.spec();
   const bool fits = def.overwrites ? is_broadcastable_to(spec.shape, self.shape()) : spec.shape == self.shape();
@@ -377,6 +381,7 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
   if (!def.overwrites) check_result_dtype(def, spec.dtype, self.dtype());
   check_writable(def, self);
   const bool recording = is_differentiable(self.dtype()) && should_record(def, inputs);
+  if (recording) internal::check_dry_history(def.name, inputs);
   Recorder* recorder = hooks().recorder;
   if (recorder && (thread_state().mode & kModeGrad)) recorder->check_in_place(def, self, recording);
   Tensor old_self;

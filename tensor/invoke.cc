@@ -5,6 +5,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/generator.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/loop_plan.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/internal/resolve.h"
@@ -79,6 +80,7 @@ void run_kernel(const KernelEntry& kernel, const OpCall& call, DType compute, co
   context.workspace_bytes = kernel.workspace ? kernel.workspace(context) : 0;
   const Workspace workspace(context.workspace_bytes, context.stream, call.op.name);
   context.workspace = workspace.data();
+  if (is_dry_run()) return;
   const Status status = kernel.run(context);
   if (!status.ok()) throw_if_error(status, call.op.name);
 }
@@ -113,6 +115,7 @@ Tensor host_twin(const Tensor& t) {
 
 // Copies the bytes between the first and the last element of a strided tensor from or to the host.
 void copy_span(const Tensor& device, const Tensor& host, CopyKind kind) {
+  if (is_dry_run()) return;
   void* there = device.impl().data;
   void* here = host.impl().data;
   const bool to_host = kind == CopyKind::kDeviceToHost;
@@ -174,6 +177,8 @@ void invoke_on_host(OpSlot& slot, const OpCall& call, DType compute, const Rando
 
 void invoke(OpSlot& slot, const OpCall& call, DTypes types, Device device, std::span<const Tensor> outputs,
             std::span<const Tensor> by_products) {
+  if (is_dry_run()) [[unlikely]]
+    for (const Tensor& t : outputs) refuse_foreign_write(call.op.name, t);
   const KernelEntry* kernel = slot.kernel(device.type, types.compute);
   if (kernel == &kShapeOnlyEntry) return;
   if (kernel == &kMissingEntry)
@@ -214,8 +219,11 @@ void copy_bytes(const Tensor& to, const Tensor& from) {
   if (to_api.shape_only) return;
   if (from_api.shape_only)
     throw_error<DeviceError>("to(", destination, "): a tensor on ", source, " has a shape and a dtype but no values");
+  check_dry_write("to(device)", to);
   const size_t bytes = static_cast<size_t>(to.nbytes());
   if (bytes == 0) return;
+  const bool through_host = source != destination && !from_api.host_accessible && !to_api.host_accessible;
+  if (is_dry_run() && !through_host) return;
   Status status;
   if (source == destination || from_api.host_accessible) {
     const CopyKind kind = source == destination ? CopyKind::kDeviceToDevice : CopyKind::kHostToDevice;
@@ -227,7 +235,7 @@ void copy_bytes(const Tensor& to, const Tensor& from) {
     status = from_api.copy(source.index, to.impl().data, from.impl().data, bytes, CopyKind::kDeviceToHost,
                            current_stream(source).handle);
     if (status.ok()) current_stream(source).synchronize();
-  } else {  // two different devices: through the host
+  } else {
     const Tensor host = make_contiguous(from.impl().shape_span(), from.dtype(), Device(kCPU));
     copy_bytes(host, from);
     copy_bytes(to, host);

@@ -2,6 +2,7 @@
 
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/make_tensor.h"
 
 namespace vellum::internal {
@@ -59,7 +60,10 @@ Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device devic
     impl->strides[i] = step;
     step *= std::max<int64_t>(shape[i], 1);
   }
-  return Tensor::adopt(impl);
+  Tensor made = Tensor::adopt(impl);
+  if (is_dry_run()) [[unlikely]]
+    hooks().dry_run->made(*impl);
+  return made;
 }
 
 Tensor make_alias(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset,

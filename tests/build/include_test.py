@@ -18,7 +18,8 @@ BELOW = {
     'autograd': {'device', 'allocator', 'tensor'},
     'backends': {'device', 'allocator', 'tensor'},
     'profiler': {'device', 'allocator', 'tensor'},
-    'nn': {'device', 'allocator', 'tensor', 'autograd', 'backends', 'profiler'},
+    'memory': {'device', 'allocator', 'tensor', 'autograd'},
+    'nn': {'device', 'allocator', 'tensor', 'autograd', 'backends', 'profiler', 'memory'},
 }
 SOURCE = re.compile(r'\.(h|cc|cu|cuh|inc)$')
 INCLUDE = re.compile(r'^\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s*([<"])([^">]+)[">]', re.MULTILINE)
@@ -113,6 +114,8 @@ class IncludeTest(unittest.TestCase):
         ('autograd/a.cc', '#include "vellum/backends/meta/backend.h"'),
         ('backends/cpu/a.cc', '#include "vellum/autograd/node.h"'),
         ('autograd/a.cc', '#include "vellum/profiler/profiler.h"'),
+        ('autograd/a.cc', '#include "vellum/memory/predict.h"'),
+        ('memory/a.cc', '#include "vellum/nn/module.h"'),
         ('nn/a.cc', '#include "vellum/tests/conformance/suite.h"'),
         ('nn/a.cc', '#include "vellum/vellum.h"'),
     ):
