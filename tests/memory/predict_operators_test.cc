@@ -1,6 +1,8 @@
 // Every sample of every operator, with its gradient and its form in place: the dry run touches no memory (it would
 // fault) and finds what the run needs. What fails in a run fails alike in the dry run.
 
+#include <algorithm>
+
 #include "vellum/tensor/op_def.h"
 #include "vellum/tests/conformance/sample.h"
 #include "vellum/tests/conformance/values.h"
@@ -18,22 +20,30 @@ constexpr Layout kLayouts[] = {Layout::kContiguous, Layout::kTransposed, Layout:
 
 enum class Form : uint8_t { kFunctional, kInPlace };
 
-// One call on operands that were there before, of which those that can carry gradients do.
+// A tensor with the values of one from outside, that lies as that does.
+Tensor made_like(const Tensor& outside) {
+  if (!outside.defined()) return {};
+  int64_t last = 0;
+  for (int d = 0; d < outside.dim(); ++d) last += std::max<int64_t>(outside.size(d) - 1, 0) * outside.stride(d);
+  const TensorOptions options(outside.dtype(), outside.device());
+  const Tensor memory = empty({outside.numel() == 0 ? 0 : last + 1}, options);
+  return memory.as_strided(outside.shape(), outside.strides(), 0).detach().copy_(outside);
+}
+
+// One call on operands that it makes, of which those that can carry gradients do.
 struct Program {
   OpSlot& slot;
   const Sample& sample;
-  std::vector<Tensor> leaves;
+  const Operands& outside;
   Form form;
 
-  Program(OpSlot& s, const Sample& of, const Operands& operands, Form f) : slot(s), sample(of), form(f) {
-    for (const Tensor& t : operands.tensors) {
-      leaves.push_back(t.defined() ? t.detach() : Tensor());
+  void operator()() const {
+    std::vector<Tensor> leaves, operands;
+    for (const Tensor& t : outside.tensors) {
+      leaves.push_back(made_like(t));
       if (t.defined() && is_differentiable(t.dtype())) leaves.back().requires_grad_();
     }
-  }
-
-  void operator()() const {
-    std::vector<Tensor> operands = leaves;
+    operands = leaves;
     if (form == Form::kInPlace) operands[0] = leaves[0].clone();
     std::vector<const Tensor*> inputs;
     for (const Tensor& t : operands) inputs.push_back(&t);
@@ -42,11 +52,11 @@ struct Program {
       call_in_place(slot, operands[0], inputs, sample.attrs.get());
     else
       outputs = call_all(slot, inputs, sample.attrs.get());
-    differentiate(outputs);
+    differentiate(leaves, outputs);
   }
 
  private:
-  void differentiate(const std::vector<Tensor>& outputs) const {
+  static void differentiate(const std::vector<Tensor>& leaves, const std::vector<Tensor>& outputs) {
     std::vector<Tensor> roots, seeds, wanted;
     for (const Tensor& t : outputs)
       if (t.requires_grad()) roots.push_back(t), seeds.push_back(ones_like(t));
@@ -85,7 +95,7 @@ class PredictedOperator : public ::testing::TestWithParam<std::string> {
           const std::optional<Operands> operands = conformance::make_operands(sample, dtype, layout, kCPU, seed);
           if (!operands || (form == Form::kInPlace && !operands->tensors[0].defined())) continue;
           SCOPED_TRACE(str_cat("sample ", seed - 2, ", ", dtype, ", ", conformance::layout_name(layout)));
-          runs += compare(Program(slot, sample, *operands, form));
+          runs += compare(Program{slot, sample, *operands, form});
         }
     }
     return runs;

@@ -162,7 +162,10 @@ TEST(Predict, RefusesToReadValues) {
   expect_contains(refusal([] { zeros({2}).mutable_data<float>(); }), {"mutable_data: ", "float32[2]"});
   expect_contains(refusal([] { zeros({2}).to_vector<int>(); }), {"to_vector: ", "float32[2]"});
   expect_contains(refusal([] { std::ostringstream() << zeros({2}); }), {"float32[2]", "printing"});
-  expect_contains(refusal([] { safetensors::save_file("unwritten.safetensors", {{"w", zeros({2})}}); }), {"save_file: "});
+  expect_contains(refusal([] {
+                    safetensors::save_file("unwritten.safetensors", {{"w", zeros({2})}});
+                  }),
+                  {"save_file: "});
 }
 
 TEST(Predict, RefusesToConvertAndReadWhatIsOutside) {
