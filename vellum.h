@@ -15,6 +15,7 @@
 #include "vellum/device/thread_state.h"
 #include "vellum/memory/leak_scope.h"
 #include "vellum/memory/ledger.h"
+#include "vellum/memory/predict.h"
 #include "vellum/memory/snapshot.h"
 #include "vellum/nn/activation.h"
 #include "vellum/nn/batch_norm.h"

@@ -143,6 +143,7 @@ class CachingHeap {
   FreeSet large_;
   AddressSet unmapped_;
   std::list<Segment> segments_;
+  uint64_t last_segment_ = 0;  // its number
   StreamUses uses_;
   MemoryStats stats_;   // reserved, split and the upstream counts
   size_t claimed_ = 0;  // bytes reserved, or on their way from or to upstream

@@ -13,8 +13,8 @@ constexpr size_t kSlabRecords = 64;
 
 bool FitOrder::operator()(const BlockRecord* a, const BlockRecord* b) const {
   // The record breaks the tie between blocks without data.
-  return std::tuple(a->stream.handle, a->bytes, std::bit_cast<uintptr_t>(a->data), a) <
-         std::tuple(b->stream.handle, b->bytes, std::bit_cast<uintptr_t>(b->data), b);
+  return std::tuple(a->stream.handle, a->bytes, a->segment->number, std::bit_cast<uintptr_t>(a->data), a) <
+         std::tuple(b->stream.handle, b->bytes, b->segment->number, std::bit_cast<uintptr_t>(b->data), b);
 }
 
 bool FitOrder::operator()(const BlockRecord* a, const FitKey& b) const {
@@ -22,7 +22,8 @@ bool FitOrder::operator()(const BlockRecord* a, const FitKey& b) const {
 }
 
 bool AddressOrder::operator()(const BlockRecord* a, const BlockRecord* b) const {
-  return std::bit_cast<uintptr_t>(a->data) < std::bit_cast<uintptr_t>(b->data);
+  return std::tuple(a->segment->number, std::bit_cast<uintptr_t>(a->data)) <
+         std::tuple(b->segment->number, std::bit_cast<uintptr_t>(b->data));
 }
 
 bool RecordPool::reserve(size_t count) noexcept try {

@@ -27,11 +27,13 @@ struct Segment {
   Stream stream;       // made for it; blocks may have passed to other streams since
   bool small = false;  // cut for requests of at most kMaxClassBytes
   bool extendable = false;
+  uint64_t number = 0;  // counts the segments of the heap
   BlockRecord* first = nullptr;
   std::list<Segment>::iterator self;
 };
 
-// Order of the free blocks: best fit is the first of at least the wanted size, lowest address first.
+// Order of the free blocks: best fit is the first of at least the wanted size, in the oldest segment, lowest address
+// first. Where the device placed the segments decides nothing, so that a program's memory is the same in every run.
 struct FitKey {
   StreamHandle stream;
   size_t bytes;

@@ -65,6 +65,7 @@ Status CachingHeap::grow_segment(const HeapRequest& request, size_t bytes, Block
 // Links the segment as one block that is in no set.
 BlockRecord* CachingHeap::add_segment(std::list<Segment>& fresh) {
   Segment& segment = fresh.front();
+  segment.number = ++last_segment_;
   BlockRecord* record = records_.take();
   record->data = segment.memory.data;
   record->bytes = segment.bytes;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "vellum/allocator/default_strategy.h"
 #include "vellum/allocator/direct.h"
@@ -71,6 +72,8 @@ void release_stream(const Stream& stream) {
   return *made;
 }
 
+constinit thread_local AllocatorOverride* tls_override = nullptr;
+
 std::string row(const char* label, const MemoryStat& stat) {
   char line[128];
   std::snprintf(line, sizeof line, "%-10s %14s %14s %14s %14s\n", label, format_bytes(stat.current).c_str(),
@@ -90,6 +93,8 @@ std::string count_row(const char* label, int64_t allocations, int64_t frees) {
 }  // namespace
 
 Allocator& allocator(Device device) {
+  if (thread_state().mode & kModeAllocator) [[unlikely]]
+    return tls_override->allocator_for(device);
   if (device.type.id < kMaxDeviceTypes) [[likely]]
     if (Allocator* made = allocators[device.type.id][device.index].load(std::memory_order_acquire)) [[likely]]
       return *made;
@@ -104,6 +109,11 @@ std::unique_ptr<Allocator> make_default_allocator(Device device) {
 
 void set_allocator(Device device, std::unique_ptr<Allocator> allocator) {
   if (!allocator) throw_error<InvalidArgumentError>("set_allocator: the allocator for ", device, " is null");
+  if (thread_state().mode & kModeAllocator)
+    throw_error<InvalidArgumentError>(
+        "set_allocator: other allocators serve this thread for now (as in predict_peak); "
+        "choose the allocator of ",
+        device, " before");
   std::atomic<Allocator*>& entry = slot(device);
   std::lock_guard lock(making());
   if (Allocator* old = entry.load(std::memory_order_acquire)) {
@@ -115,6 +125,10 @@ void set_allocator(Device device, std::unique_ptr<Allocator> allocator) {
   }
   entry.store(keep(device, std::move(allocator)), std::memory_order_release);
 }
+
+AllocatorScope::AllocatorScope(AllocatorOverride& override)
+    : saved_(std::exchange(tls_override, &override)), mode_(kModeAllocator, 0) {}
+AllocatorScope::~AllocatorScope() { tls_override = saved_; }
 
 int64_t memory_allocated(Device device) { return memory_stats(device).active.current; }
 int64_t memory_reserved(Device device) { return memory_stats(device).reserved.current; }

@@ -7,6 +7,7 @@
 
 #include "vellum/allocator/allocator.h"
 #include "vellum/device/device.h"
+#include "vellum/device/thread_state.h"
 
 namespace vellum {
 
@@ -23,8 +24,33 @@ std::unique_ptr<Allocator> make_default_allocator(Device device);
 //
 //   set_allocator(device, make_strategy("arena", device));
 //
-// Throws InvalidArgumentError when that device's memory is already in use.
+// Throws InvalidArgumentError when that device's memory is already in use, and within an AllocatorScope.
 void set_allocator(Device device, std::unique_ptr<Allocator> allocator);
+
+// Serves a thread in place of the devices' own allocators.
+class AllocatorOverride {
+ public:
+  // The allocator for a device; may throw. What it gives must live until its last block has been given back, which may
+  // be after the scope.
+  virtual Allocator& allocator_for(Device device) = 0;
+
+ protected:
+  ~AllocatorOverride() = default;
+};
+
+// Has `allocator(device)`, and with it everything that this thread allocates or asks about memory, answered by an
+// override for a scope. Blocks that were allocated before go back to where they came from. Scopes nest.
+class AllocatorScope {
+ public:
+  explicit AllocatorScope(AllocatorOverride& override);
+  ~AllocatorScope();
+  AllocatorScope(const AllocatorScope&) = delete;
+  AllocatorScope& operator=(const AllocatorScope&) = delete;
+
+ private:
+  AllocatorOverride* saved_;
+  ModeGuard mode_;
+};
 
 // Bytes of live blocks (after rounding), of memory held from the device, and the highest number of live bytes since
 // the last reset. As in PyTorch, `memory_allocated` counts what blocks occupy, not what was asked for.

@@ -177,7 +177,7 @@ void Task::deliver(const Edge& edge, Tensor gradient) {
 
 // Names the step only for who reads the name.
 void Task::apply(TaskEntry& e, std::span<Tensor> gradients) {
-  if (!(thread_state().mode & (kModeProfiler | kModeLedger))) [[likely]]
+  if (!(thread_state().mode & (kModeProfiler | kModeLedger | kModeDryRun))) [[likely]]
     return apply_unnamed(e, gradients);
   const std::string name = e.node->name();
   const AnnotationScope annotation(Annotation::Kind::kBackward, name, {}, e.node->origin());

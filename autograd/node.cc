@@ -10,6 +10,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/object_pool.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/live_objects.h"
 #include "vellum/tensor/internal/make_tensor.h"
@@ -105,6 +106,7 @@ void AccumulateGrad::Busy::lock() noexcept {
 
 AccumulateGrad::Begun AccumulateGrad::accumulate(Tensor gradient) {
   if (!(leaf_->flags & TensorImpl::kRequiresGrad)) return {};  // switched off since it was recorded
+  internal::check_dry_gradient(*leaf_);
   gradient = fit_to_leaf(std::move(gradient), *leaf_);
   const std::lock_guard locked(busy_);
   Tensor& grad = state_of(*leaf_).grad;

@@ -7,6 +7,7 @@
 #include "vellum/autograd/engine.h"
 #include "vellum/autograd/op_node.h"
 #include "vellum/device/error.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/ops.h"
@@ -49,6 +50,8 @@ bool carries_gradient(const OpDef& def, const Tensor& output, size_t i) {
 }
 
 Edge required_edge(const Tensor& t, size_t i) {
+  const Tensor* const tensors[] = {&t};
+  internal::check_dry_history("backward", tensors);
   Edge edge = gradient_edge(t.impl());
   if (!edge)
     throw_error<AutogradError>("element ", i,

@@ -19,6 +19,7 @@ enum Mode : uint32_t {
   kModeAnomaly = 1u << 3,
   kModeDryRun = 1u << 4,
   kModeProfiler = 1u << 5,
+  kModeAllocator = 1u << 6,  // allocators other than the devices' own serve this thread; see AllocatorScope
 };
 // The bits that make an operator call leave the fast path.
 inline constexpr uint32_t kModeHooked = kModeAutocast | kModeLedger | kModeAnomaly | kModeDryRun | kModeProfiler;

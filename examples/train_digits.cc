@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <numbers>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "vellum/examples/digits_data.h"
+#include "vellum/examples/digits_training.h"
 #include "vellum/examples/svg_plot.h"
 #include "vellum/vellum.h"
 
@@ -23,6 +23,7 @@ ABSL_FLAG(int, threads, 0, "threads to use; 0: as many as there are");
 ABSL_FLAG(std::string, plot, "", "where to write training loss and held-out accuracy as an SVG");
 ABSL_FLAG(std::string, profile, "",
           "where to write a trace of the training; also prints where its time and memory went");
+ABSL_FLAG(bool, predict, false, "predict what the training needs of memory, and show it beside what it needed");
 ABSL_FLAG(std::string, data, "", "CSV of digits, plain or compressed by gzip; default: the one that comes along");
 
 namespace vellum {
@@ -32,66 +33,57 @@ struct History {
   std::vector<double> loss, accuracy;  // of each epoch
 };
 
-nn::Sequential make_model() {
-  return nn::Sequential(nn::Linear(digits::kPixels, 128), nn::ReLU(), nn::Dropout(0.2),  //
-                        nn::Linear(128, 64), nn::ReLU(), nn::Dropout(0.2),               //
-                        nn::Linear(64, digits::kClasses));
+digits::TrainingOptions training_options() {
+  return {.epochs = absl::GetFlag(FLAGS_epochs),
+          .batch_size = absl::GetFlag(FLAGS_batch_size),
+          .lr = absl::GetFlag(FLAGS_lr),
+          .seed = absl::GetFlag(FLAGS_seed)};
 }
 
-// Returns the mean loss.
-double train_epoch(nn::Module& model, optim::Optimizer& optimizer, data::DataLoader& loader) {
-  model.train();
-  double total = 0;
-  for (const data::Batch& batch : loader) {
-    optimizer.zero_grad();
-    const Tensor loss = nn::functional::cross_entropy(model(batch.data), batch.target);
-    loss.backward();
-    {
-      const AnnotationScope label(Annotation::Kind::kUser, "optimizer");
-      optimizer.step();
-    }
-    total += loss.item() * static_cast<double>(batch.target.numel());
-  }
-  return total / static_cast<double>(loader.dataset().size());
-}
-
-double accuracy(nn::Module& model, const data::TensorDataset& dataset) {
-  const NoGradGuard no_grad;
-  model.eval();
-  const Tensor predicted = model(dataset.tensors()[0]).argmax(1);
-  return mean(predicted.eq(dataset.tensors()[1]).to(kFloat32)).item();
-}
-
+// Trains and prints a line for each epoch.
 History train(const digits::Digits& digits) {
-  const int epochs = absl::GetFlag(FLAGS_epochs);
-  const double lr = absl::GetFlag(FLAGS_lr);
-  manual_seed(absl::GetFlag(FLAGS_seed));
-  nn::Sequential model = make_model();
-  optim::AdamW optimizer(model.parameters(), {.lr = lr});
-  data::DataLoader loader(
-      digits.train,
-      {.batch_size = absl::GetFlag(FLAGS_batch_size), .shuffle = true, .seed = absl::GetFlag(FLAGS_seed)});
+  using Clock = std::chrono::steady_clock;
+  const auto samples = static_cast<double>(digits.train.size());
   History history;
-  for (int epoch = 0; epoch < epochs; ++epoch) {
-    optimizer.set_learning_rate(lr * (1 + std::cos(std::numbers::pi * epoch / epochs)) / 2);
-    const auto start = std::chrono::steady_clock::now();
-    history.loss.push_back(train_epoch(model, optimizer, loader));
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    history.accuracy.push_back(accuracy(model, digits.held_out));
-    std::printf("epoch %3d  loss %.4f  held-out accuracy %.4f  %7.0f samples/s  peak %lld bytes\n", epoch + 1,
-                history.loss.back(), history.accuracy.back(), static_cast<double>(digits.train.size()) / time.count(),
-                static_cast<long long>(max_memory_allocated()));
-    std::fflush(stdout);
-  }
+  double total = 0;
+  Clock::time_point start = Clock::now();
+  std::chrono::duration<double> time{};
+  const digits::Listener listener{
+      .step = [&](const Tensor& loss, int64_t images) { total += loss.item() * static_cast<double>(images); },
+      .trained = [&](int) { time = Clock::now() - start; },
+      .epoch =
+          [&](int epoch, const Tensor& accuracy) {
+            history.loss.push_back(total / samples);
+            history.accuracy.push_back(accuracy.item());
+            std::printf("epoch %3d  loss %.4f  held-out accuracy %.4f  %7.0f samples/s  peak %lld bytes\n", epoch + 1,
+                        history.loss.back(), history.accuracy.back(), samples / time.count(),
+                        static_cast<long long>(max_memory_allocated()));
+            std::fflush(stdout);
+            total = 0;
+            start = Clock::now();
+          }};
+  digits::train(digits, training_options(), listener);
+  return history;
+}
+
+// Trains, and shows beside each other what that was predicted to need and what it needed, if that is asked for.
+History train_and_predict(const digits::Digits& digits) {
+  if (!absl::GetFlag(FLAGS_predict)) return train(digits);
+  const MemoryPeaks predicted = predict_peak([&] { digits::train(digits, training_options()); });
+  std::printf("%s\n", peaks_table({{"predicted", predicted}}).c_str());
+  std::fflush(stdout);
+  History history;
+  const MemoryPeaks measured = measure_peak([&] { history = train(digits); });
+  std::printf("\n%s\n", peaks_table({{"predicted", predicted}, {"measured", measured}}).c_str());
   return history;
 }
 
 // Trains, and shows what that took if it is asked for.
 History train_and_profile(const digits::Digits& digits) {
   const std::string trace = absl::GetFlag(FLAGS_profile);
-  if (trace.empty()) return train(digits);
+  if (trace.empty()) return train_and_predict(digits);
   Profiler profiler({.shapes = true});
-  const History history = train(digits);
+  const History history = train_and_predict(digits);
   profiler.stop();
   profiler.write_trace(trace);
   std::printf("\n%s\n", profiler.table({.rows = 20}).c_str());

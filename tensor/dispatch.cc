@@ -1,6 +1,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/internal/destination.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/internal/resolve.h"
@@ -282,6 +283,7 @@ OutputList call_general(OpSlot& slot, Inputs inputs, const void* attrs) {
   const Device device = common_device(def, inputs);
   const DTypes types = dtypes_of(call);
   const bool recording = should_record(def, inputs);
+  if (recording) internal::check_dry_history(def.name, inputs);
   if (def.composite && !internal::is_native(slot.kernel(device.type, types.compute)))
     return call_composite(call, slot, recording);
   const Inference inference = infer(call, types);
@@ -350,6 +352,7 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
   const OpCall call{def, inputs, attrs};
   if (const Device device = common_device(def, inputs); self.device() != device)
     throw_error<DeviceError>(def.name, "_: self is on ", self.device(), ", an operand on ", device);
+  internal::check_dry_write(def.name, self);
   const Written written = prepare_write(slot, call, self.device());
   const OutputSpec& spec = written.spec();
   const bool fits = def.overwrites ? is_broadcastable_to(spec.shape, self.shape()) : spec.shape == self.shape();
@@ -359,6 +362,7 @@ void call_in_place(OpSlot& slot, Tensor& self, Inputs inputs, const void* attrs)
   if (!def.overwrites) internal::check_result_dtype(def.name, spec.dtype, self.dtype());
   internal::check_writable(def.name, self);
   const bool recording = is_differentiable(self.dtype()) && should_record(def, inputs);
+  if (recording) internal::check_dry_history(def.name, inputs);
   Recorder* recorder = hooks().recorder;
   if (recorder && (thread_state().mode & kModeGrad)) recorder->check_in_place(def, self, recording);
   Tensor old_self;

@@ -46,4 +46,15 @@ void manual_seed(uint64_t seed) {
     for (Generator& g : of_type) g.manual_seed(seed);
 }
 
+RandomStateGuard::RandomStateGuard() {
+  for (const auto& of_type : generators().all)
+    for (const Generator& g : of_type) saved_.push_back(g.state());
+}
+
+RandomStateGuard::~RandomStateGuard() {
+  auto state = saved_.begin();
+  for (auto& of_type : generators().all)
+    for (Generator& g : of_type) g.set_state(*state++);
+}
+
 }  // namespace vellum

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "vellum/device/device.h"
 #include "vellum/tensor/kernel.h"
@@ -57,6 +58,18 @@ class Generator {
 Generator& default_generator(Device device = {});
 // Seeds the default generators of all devices.
 void manual_seed(uint64_t seed);
+
+// Puts the default generators of all devices back to where they were when it was made.
+class RandomStateGuard {
+ public:
+  RandomStateGuard();
+  ~RandomStateGuard();
+  RandomStateGuard(const RandomStateGuard&) = delete;
+  RandomStateGuard& operator=(const RandomStateGuard&) = delete;
+
+ private:
+  std::vector<RandomState> saved_;
+};
 
 }  // namespace vellum
 

@@ -6,6 +6,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/generator.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/loop_plan.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/internal/resolve.h"
@@ -88,6 +89,7 @@ void run_kernel(const KernelEntry& kernel, const OpCall& call, DType compute, co
   context.workspace_bytes = kernel.workspace ? kernel.workspace(context) : 0;
   const Workspace workspace(context.workspace_bytes, context.stream, call.op.name);
   context.workspace = workspace.data();
+  if (is_dry_run()) return;
   const Status status = kernel.run(context);
   if (!status.ok()) throw_if_error(status, call.op.name);
 }
@@ -96,7 +98,7 @@ void run_kernel(const KernelEntry& kernel, const OpCall& call, DType compute, co
 Tensor moved(const Tensor& t, Device device) {
   Tensor there = make_contiguous(t.impl().shape_span(), t.dtype(), device);
   if (t.dim() == 0 && t.device() == Device(kCPU) && is_native(fill_slot.kernel(device.type, t.dtype())))
-    fill_fresh(there, number_at(t.impl().data, t.dtype()));
+    fill_fresh(there, takes_values(t) ? number_at(t.impl().data, t.dtype()) : Scalar(0));
   else
     copy_bytes(there, t.is_contiguous() ? t : cast_copy(t, t.dtype()));
   return there;
@@ -137,6 +139,7 @@ Tensor host_copy(const Tensor& t) {
   Storage* bytes = Storage::allocate(reach(t.shape(), t.strides()) * t.element_size(), Device(kCPU));
   Tensor host = make_alias(bytes, t.impl().shape_span(), t.impl().stride_span(), 0, t.dtype());
   bytes->release();
+  if (is_dry_run()) return host;
   const Stream stream = current_stream(t.device());
   throw_if_error(device_api(t.device().type)
                      .copy(t.device().index, host.impl().data, t.impl().data,
@@ -149,6 +152,7 @@ Tensor host_copy(const Tensor& t) {
 // Row-major values of the host into a strided tensor, as many at once as lie side by side. What lies between them is
 // not touched: another stream or thread may be writing it.
 void copy_runs(const Tensor& to, const Tensor& host) {
+  if (is_dry_run()) return;
   const TensorImpl& t = to.impl();
   int outer = t.rank;
   int64_t run = 1;
@@ -204,6 +208,8 @@ void invoke_on_host(OpSlot& slot, const OpCall& call, DType compute, const Rando
 
 void invoke(OpSlot& slot, const OpCall& call, DTypes types, Device device, std::span<const Tensor> outputs,
             std::span<const Tensor> by_products) {
+  if (is_dry_run()) [[unlikely]]
+    for (const Tensor& t : outputs) refuse_foreign_write(call.op.name, t);
   const KernelEntry* kernel = slot.kernel(device.type, types.compute);
   if (kernel == &kShapeOnlyEntry) return;
   if (kernel == &kMissingEntry)
@@ -256,8 +262,11 @@ void copy_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
   if (to_api.shape_only) return;
   if (from_api.shape_only)
     throw_error<DeviceError>("to(", destination, "): a tensor on ", source, " has a shape and a dtype but no values");
+  check_dry_write("to(device)", to);
   const size_t bytes = static_cast<size_t>(to.nbytes());
   if (bytes == 0) return;
+  const bool through_host = source != destination && !from_api.host_accessible && !to_api.host_accessible;
+  if (is_dry_run() && !through_host) return;
   // Memory that host and device share may still be written.
   if (source != destination && from_api.host_accessible && source.type != kCPU) current_stream(source).synchronize();
   Status status;
@@ -273,7 +282,7 @@ void copy_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
                            current_stream(source).handle);
     if (status.ok() && !(non_blocking && keep_until_done(to, current_stream(source))))
       current_stream(source).synchronize();
-  } else {  // two different devices: through the host
+  } else {
     const Tensor host = make_contiguous(from.impl().shape_span(), from.dtype(), Device(kCPU));
     copy_bytes(host, from);
     copy_bytes(to, host);

@@ -37,10 +37,8 @@ Storage* Storage::borrow(void* data, int64_t bytes, Device device, void (*delete
 void Storage::destroy() {
   if (origin_.id) [[unlikely]]
     hooks().ledger->freed(*this);
-  if (allocator_)
-    allocator_->deallocate(block_, stream_);
-  else if (deleter_)
-    deleter_(context_);
+  if (allocator_) allocator_->deallocate(block_, stream_);
+  if (deleter_) deleter_(context_);
   this->~Storage();
   internal::pool_deallocate(this, sizeof(Storage));
 }

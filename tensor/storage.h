@@ -41,6 +41,12 @@ class Storage {
     if (refs_.load(std::memory_order_acquire) == 1 || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
 
+  // `watcher(context)` runs when memory of an allocator has been given back. One for each storage.
+  void watch(void (*watcher)(void*), void* context) {
+    deleter_ = watcher;
+    context_ = context;
+  }
+
   void* data() const { return block_.data; }
   int64_t bytes() const { return static_cast<int64_t>(block_.bytes); }
   Device device() const { return stream_.device; }

@@ -2,6 +2,7 @@
 
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/live_objects.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/recorder.h"
@@ -40,6 +41,7 @@ void Tensor::check_data_access(const char* what, DType wanted) const {
   if (t.dtype != wanted)
     throw_error<DTypeError>(what, "<", wanted, ">: the tensor ", t.dtype, shape(), " holds ", t.dtype,
                             "; ask for that or convert with to(", wanted, ")");
+  internal::check_values(what, *this, t.data);
   if (t.device.type == kCPU) return;
   if (!device_api(t.device.type).host_accessible)
     throw_error<DeviceError>(what, ": the tensor ", t.dtype, shape(), " is on ", t.device,
@@ -54,11 +56,14 @@ void Tensor::record_stream(const Stream& stream) const {
   impl().storage->record_stream(stream);
 }
 
+void Tensor::check_host_write() const { internal::check_dry_write("mutable_data", *this); }
+
 Scalar Tensor::item_scalar() const {
   if (numel() != 1)
     throw_error<InvalidArgumentError>("item: a tensor with one element is needed, this one has shape ", shape(),
                                       "; reduce or index it first");
   const Tensor host = cpu();
+  internal::check_values("item", *this, host.impl().data);
   return internal::number_at(host.impl().data, dtype());
 }
 
@@ -66,6 +71,7 @@ template <typename T>
 std::vector<T> Tensor::to_vector() const {
   const Tensor host = detach().cpu().to(dtype_of<T>).contiguous();
   const T* data = static_cast<const T*>(host.impl().data);
+  internal::check_values("to_vector", *this, data);
   return std::vector<T>(data, data + host.numel());
 }
 
@@ -88,6 +94,7 @@ void Tensor::set_data(const Tensor& source) {
                                dtype(), shape(), " has a history or a base; use detach() or clone()");
   if (requires_grad() && !is_differentiable(source.dtype()))
     throw_error<DTypeError>("set_data: a tensor that requires grad cannot become ", source.dtype());
+  internal::check_dry_write("set_data", *this);
   internal::replace_memory(impl(), source.impl());
 }
 
@@ -105,6 +112,7 @@ std::vector<GradFn> GradFn::next_functions() const {
 }
 
 Tensor& Tensor::requires_grad_(bool value) {
+  if (internal::is_dry_run() && value != requires_grad()) internal::check_dry_write("requires_grad_", *this);
   recorder().requires_grad(*this, value);
   return *this;
 }
@@ -113,16 +121,24 @@ GradFn Tensor::grad_fn() const {
   return t.base || t.grad_fn ? recorder().grad_fn(*this) : GradFn();
 }
 Tensor Tensor::grad() const { return impl().autograd ? recorder().grad(*this) : Tensor(); }
-void Tensor::set_grad(const Tensor& grad) { recorder().set_grad(*this, grad); }
+void Tensor::set_grad(const Tensor& grad) {
+  if (internal::is_dry_run() && (grad.defined() || this->grad().defined()))
+    internal::check_dry_write("set_grad", *this);
+  recorder().set_grad(*this, grad);
+}
 void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {
   recorder().backward(*this, gradient, options);
 }
 Tensor Tensor::detach() const { return internal::shallow_alias(*this); }
 Tensor& Tensor::detach_() {
+  if (internal::is_dry_run() && requires_grad()) internal::check_dry_write("detach_", *this);
   if (hooks().recorder) hooks().recorder->detach_in_place(*this);
   return *this;
 }
-void Tensor::retain_grad() { recorder().retain_grad(*this); }
+void Tensor::retain_grad() {
+  internal::check_dry_write("retain_grad", *this);
+  recorder().retain_grad(*this);
+}
 bool Tensor::retains_grad() const { return impl().autograd && recorder().retains_grad(*this); }
 
 }  // namespace vellum

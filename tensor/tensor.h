@@ -134,6 +134,7 @@ class Tensor {
   template <typename T>
   T* mutable_data() {
     check_data_access("mutable_data", dtype_of<T>);
+    check_host_write();
     impl_->storage->bump_version();
     return static_cast<T*>(impl_->data);
   }
@@ -451,6 +452,7 @@ class Tensor {
  private:
   [[noreturn]] static void throw_undefined();
   void check_data_access(const char* what, DType wanted) const;
+  void check_host_write() const;
 
   internal::TensorImpl* impl_ = nullptr;
 };

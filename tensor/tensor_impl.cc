@@ -3,6 +3,7 @@
 #include "vellum/allocator/pinned.h"
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/live_objects.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ledger.h"
@@ -65,10 +66,14 @@ Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device devic
     step *= std::max<int64_t>(shape[i], 1);
   }
   track(*impl);
-  return Tensor::adopt(impl);
+  Tensor made = Tensor::adopt(impl);
+  if (is_dry_run()) [[unlikely]]
+    hooks().dry_run->made(*impl);
+  return made;
 }
 
 Tensor make_pinned(std::span<const int64_t> shape, DType dtype, Device device) {
+  if (is_dry_run()) return make_contiguous(shape, dtype, Device(kCPU));
   const int64_t bytes = numel_of(shape) * static_cast<int64_t>(dtype_size(dtype));
   Storage* storage = Storage::allocate(bytes, Device(kCPU), pinned_allocator(device));
   const Dims strides = contiguous_strides(shape);

@@ -12,6 +12,7 @@
 #include "vellum/device/stream.h"
 #include "vellum/nn/serialization/internal/mapped_file.h"
 #include "vellum/nn/serialization/internal/safetensors_header.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/ops/ops.h"
 
@@ -169,6 +170,7 @@ Entry entry_for(const std::string& name, const Tensor& tensor) {
 
 void write(vellum::internal::AtomicFile& file, const Tensor& tensor) {
   const Tensor host = tensor.detach().cpu().contiguous();
+  vellum::internal::check_values("save_file", tensor, host.impl().data);
   file.write({static_cast<const char*>(host.impl().data), static_cast<size_t>(host.nbytes())});
 }
 

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "vellum/device/error.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
@@ -113,6 +114,7 @@ void add_tensor_index(Picked& picked, int d, const Tensor& index) {
   picked.any = true;
   if (index.dtype() == kBool) {
     check_mask(picked.view, d, index);
+    internal::check_shape_source("index", index);
     const Tensor where = nonzero(index);
     if (index.dim() == 0) {  // true: a new dimension of size 1, false: one of size 0
       picked.view = picked.view.unsqueeze(d);
@@ -284,6 +286,7 @@ Tensor& Tensor::index_put_(std::span<const TensorIndex> indices, const Tensor& v
 }
 
 Tensor nonzero(const Tensor& x) {
+  internal::check_shape_source("nonzero", x);
   const Tensor mask = x.dtype() == kBool ? x : x != Scalar(0);
   const NonzeroAttrs attrs{mask.to(kInt64).sum().item<int64_t>()};
   return call(nonzero_slot, {&mask}, &attrs);
@@ -292,6 +295,7 @@ Tensor nonzero(const Tensor& x) {
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
   if (mask.dtype() != kBool)
     throw_error<DTypeError>("masked_select: the mask must be bool, it is ", mask.dtype(), "; compare it first");
+  internal::check_shape_source("masked_select", mask);
   const Dims shape = broadcast_shapes("masked_select", x.shape(), mask.shape());
   const Tensor positions = nonzero(mask.expand(shape).reshape({-1})).reshape({-1});
   return index_select(x.expand(shape).reshape({-1}), 0, positions);

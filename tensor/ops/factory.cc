@@ -4,6 +4,7 @@
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/helpers.h"
@@ -68,7 +69,8 @@ template <typename T, typename F>
 Tensor sequence(int64_t count, DType dtype, const TensorOptions& options, F value) {
   const Tensor values = empty({count}, TensorOptions(dtype_of<T>, Device(kCPU)));
   T* at = static_cast<T*>(values.impl().data);
-  for (int64_t i = 0; i < count; ++i) at[i] = value(i);
+  if (internal::takes_values(values))
+    for (int64_t i = 0; i < count; ++i) at[i] = value(i);
   return finish(values.to(options.device.value_or(current_device()), dtype), options);
 }
 
@@ -184,7 +186,7 @@ Tensor tensor(std::span<const T> values, const Dims& shape, const TensorOptions&
     throw_error<ShapeError>("tensor: ", values.size(), " values do not fill shape ", shape);
   TensorOptions on_host(dtype_of<T>, Device(kCPU));
   Tensor t = empty(shape, on_host);
-  if (!values.empty()) std::memcpy(t.impl().data, values.data(), values.size_bytes());
+  if (!values.empty() && internal::takes_values(t)) std::memcpy(t.impl().data, values.data(), values.size_bytes());
   // A list of doubles makes a float32 tensor unless a dtype is asked for, as a list of Python numbers does.
   const DType wanted = dtype_or(options, dtype_of<T> == kFloat64 ? kFloat32 : dtype_of<T>);
   return finish(t.to(options.device.value_or(current_device()), wanted), options);
@@ -219,6 +221,7 @@ namespace internal {
 
 Tensor make_number(const Scalar& value, DType dtype) {
   Tensor t = make_contiguous({}, dtype, Device(kCPU));
+  if (!takes_values(t)) return t;
   visit_dtype(dtype, [&](auto tag) {
     using T = decltype(tag);
     *static_cast<T*>(t.impl().data) = value.to<T>();

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "vellum/device/error.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
@@ -263,6 +264,7 @@ Tensor one_hot(const Tensor& index, int64_t num_classes) {
   if (num_classes < 0) {
     if (index.numel() == 0)
       throw_error<InvalidArgumentError>("one_hot: no index to tell the number of classes from; give num_classes");
+    internal::check_shape_source("one_hot", index);
     num_classes = index.max().item<int64_t>() + 1;
   }
   Dims shape = index.shape();

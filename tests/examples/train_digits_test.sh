@@ -36,6 +36,11 @@ grep -qE '^optimizer +[0-9]+ ' "$scratch/profiled" || fail "--profile: no table"
 grep -qE '^module +calls ' "$scratch/profiled" || fail "--profile: no table of modules"
 grep -q '"name":"AddmmBackward"\|"name":"LinearBackward"' "$scratch/trace.json" || fail "--profile: no trace"
 
+"$program" --epochs=2 --predict > "$scratch/predicted" || fail "--predict: exit status $?"
+for peak in requested live reserved fragmentation; do
+  grep -qE "^$peak +([0-9]+ \([^)]+\)) +\1\$" "$scratch/predicted" || fail "--predict: $peak was not as predicted"
+done
+
 printf '1,2,3\n' > "$scratch/short.csv"
 refuses "$scratch/short.csv:1: 3 columns" --data="$scratch/short.csv"
 refuses "No such file" --data="$scratch/none.csv"

@@ -135,16 +135,18 @@ bool has_zero(const LoopPlan& plan, const char* data, int d) {
   return false;
 }
 
-template <typename T>
-Status check_divisors(KernelContext& context) noexcept {
+// Looks at all divisors before it writes anything.
+template <typename T, typename F>
+Status run_checked(const KernelContext& context) noexcept {
   const LoopPlan& plan = *context.loop;
-  if (plan.numel == 0 || !has_zero<T>(plan, static_cast<const char*>(plan.data[2]), 0)) return ok_status();
+  if (plan.numel == 0 || !has_zero<T>(plan, static_cast<const char*>(plan.data[2]), 0))
+    return run_op<Division<T, F>>(context);
   return {StatusCode::kInvalidArgument, "ZeroDivisionError: an integer divisor is 0; divide floats for infinities"};
 }
 
 template <typename F, typename... Ts>
 constexpr std::array<KernelEntry, sizeof...(Ts)> checked_entries(std::string_view name) {
-  return {KernelEntry{name, dtype_of<Ts>, run_op<Division<Ts, F>>, check_divisors<Ts>}...};
+  return {KernelEntry{name, dtype_of<Ts>, run_checked<Ts, F>}...};
 }
 template <typename F>
 constexpr auto division_entries(std::string_view name) {

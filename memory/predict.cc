@@ -1,0 +1,297 @@
+#include "vellum/memory/predict.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "vellum/allocator/memory.h"
+#include "vellum/device/device_api.h"
+#include "vellum/device/error.h"
+#include "vellum/device/thread_state.h"
+#include "vellum/memory/fake_device.h"
+#include "vellum/tensor/dims.h"
+#include "vellum/tensor/generator.h"
+#include "vellum/tensor/internal/dry_run.h"
+
+namespace vellum {
+namespace {
+
+// The annotations of this thread from the outside in, neighbours of modules joined by dots.
+std::string what_runs() {
+  std::vector<const Annotation*> frames;
+  for (const Annotation* a = thread_state().annotation; a; a = a->parent) frames.push_back(a);
+  std::string text;
+  for (size_t i = frames.size(); i-- > 0;) {
+    const bool joins = i + 1 < frames.size() && frames[i]->kind == Annotation::Kind::kModule &&
+                       frames[i + 1]->kind == Annotation::Kind::kModule;
+    if (frames[i]->text.empty()) continue;
+    text += text.empty() ? "" : joins ? "." : " > ";
+    text += frames[i]->text;
+  }
+  return text.empty() ? "outside of operators" : text;
+}
+
+// One device's allocator, which nobody used before.
+class Pool {
+ public:
+  Pool(const PredictOptions& options, bool dry) : device_(options.device) {
+    // A device without memory needs no other in its place.
+    if (dry && !device_api(device_.type).shape_only)
+      fake_ = std::make_unique<internal::FakeDevice>(device_, options.budget);
+    const Device memory = fake_ ? fake_->device() : device_;
+    strategy_ = options.make_strategy ? options.make_strategy(memory) : make_strategy(options.strategy, memory);
+  }
+  ~Pool();
+
+  Device device() const { return device_; }
+  Allocator& strategy() { return *strategy_; }
+
+  // Called before each allocation, whose effect shows at the next call.
+  void note() {
+    settle();
+    upcoming_ = what_runs();
+  }
+
+  MemoryPeaks peaks() {
+    settle();
+    const MemoryStats stats = strategy_->stats();
+    return {device_,
+            std::string(strategy_->name()),
+            stats.requested.peak,
+            stats.active.peak,
+            stats.reserved.peak,
+            stats.split.peak,
+            stats.allocations,
+            active_at_,
+            reserved_at_};
+  }
+
+ private:
+  void settle() {
+    const MemoryStats stats = strategy_->stats();
+    if (stats.active.peak > active_) active_at_ = upcoming_;
+    if (stats.reserved.peak > reserved_) reserved_at_ = upcoming_;
+    active_ = stats.active.peak;
+    reserved_ = stats.reserved.peak;
+  }
+
+  Device device_;
+  std::unique_ptr<internal::FakeDevice> fake_;
+  std::unique_ptr<Allocator> strategy_;
+  int64_t active_ = 0, reserved_ = 0;
+  std::string upcoming_, active_at_, reserved_at_;
+};
+
+// Tensors that are left free their memory into the allocator whenever they die, so it stays.
+Pool::~Pool() {
+  const MemoryStats stats = strategy_->stats();
+  if (stats.allocations == stats.frees) return;
+  static std::mutex& mutex = *new std::mutex;
+  static auto& kept = *new std::vector<std::unique_ptr<Allocator>>;
+  std::lock_guard lock(mutex);
+  kept.push_back(std::move(strategy_));
+}
+
+class Pools final : public AllocatorOverride {
+ public:
+  Pools(const PredictOptions& options, bool dry) : options_(options), dry_(dry) { pool(options.device); }
+
+  Allocator& allocator_for(Device device) override {
+    Pool& found = pool(device);
+    if (dry_) found.note();
+    return found.strategy();
+  }
+
+  MemoryPeaks peaks() { return pool(options_.device).peaks(); }
+
+ private:
+  // The strategy of the device's own allocator.
+  static std::string usual_strategy(Device device) {
+    const ModeGuard none_in_its_place(0, kModeAllocator);
+    return std::string(allocator(device).name());
+  }
+
+  Pool& pool(Device device) {
+    for (const auto& p : pools_)
+      if (p->device() == device) return *p;
+    PredictOptions options{.device = device};
+    if (device == options_.device) options = options_;
+    if (options.strategy.empty() && !options.make_strategy) options.strategy = usual_strategy(device);
+    pools_.push_back(std::make_unique<Pool>(options, dry_));
+    return *pools_.back();
+  }
+
+  const PredictOptions& options_;
+  const bool dry_;
+  std::vector<std::unique_ptr<Pool>> pools_;
+};
+
+// --- Tensors that a dry run made and that still have their memory.
+
+class MadeTensors {
+ public:
+  MadeTensors();
+  ~MadeTensors();
+  MadeTensors(const MadeTensors&) = delete;
+  MadeTensors& operator=(const MadeTensors&) = delete;
+
+  void add(const internal::TensorImpl& t) {
+    live_.emplace(t.storage, str_cat(t.dtype, Dims(t.shape_span()), " of ", what_runs()));
+    t.storage->watch(forget, t.storage);
+  }
+
+  size_t size() const { return live_.size(); }
+  // The first of them.
+  std::string description() const {
+    std::string text;
+    size_t named = 0;
+    for (const auto& [storage, what] : live_) {
+      if (named++ == 3) return text + ", ...";
+      text += (text.empty() ? "" : ", ") + what;
+    }
+    return text;
+  }
+
+ private:
+  static void forget(void* storage);
+
+  MadeTensors* const outer_;
+  std::map<const void*, std::string> live_;
+};
+
+// Those of this thread's innermost dry run.
+constinit thread_local MadeTensors* tls_made = nullptr;
+
+MadeTensors::MadeTensors() : outer_(std::exchange(tls_made, this)) {}
+MadeTensors::~MadeTensors() { tls_made = outer_; }
+
+// Finds nothing where the dry run is over.
+void MadeTensors::forget(void* storage) {
+  for (MadeTensors* made = tls_made; made; made = made->outer_) made->live_.erase(storage);
+}
+
+class DryRunHook final : public DryRun {
+ public:
+  void made(const internal::TensorImpl& tensor) override { tls_made->add(tensor); }
+};
+
+[[maybe_unused]] const bool installed = [] {
+  hooks().dry_run = new DryRunHook;
+  return true;
+}();
+
+void check_function(const char* what, bool is_given) {
+  if (!is_given) throw_error<InvalidArgumentError>(what, ": the function is empty");
+}
+
+// --- Tables
+
+std::string row(const char* label, std::span<const std::pair<std::string, MemoryPeaks>> columns,
+                const std::function<std::string(const MemoryPeaks&)>& cell) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%-14s", label);
+  std::string line = text;
+  for (const auto& [name, peaks] : columns) {
+    std::snprintf(text, sizeof text, " %28s", cell(peaks).c_str());
+    line += text;
+  }
+  return line + "\n";
+}
+
+std::string bytes_row(const char* label, std::span<const std::pair<std::string, MemoryPeaks>> columns,
+                      int64_t MemoryPeaks::*bytes) {
+  return row(label, columns, [bytes](const MemoryPeaks& peaks) {
+    return str_cat(peaks.*bytes, " (", format_bytes(peaks.*bytes), ")");
+  });
+}
+
+std::string moments(const std::string& name, const MemoryPeaks& peaks) {
+  if (peaks.active_at.empty()) return {};
+  return str_cat(name, ": live peak in ", peaks.active_at, "; reserved peak in ", peaks.reserved_at, "\n");
+}
+
+}  // namespace
+
+MemoryPeaks predict_peak(const std::function<void()>& fn, const PredictOptions& options) {
+  check_function("predict_peak", fn != nullptr);
+  Pools pools(options, true);
+  MadeTensors made;
+  {
+    const RandomStateGuard random;
+    const AllocatorScope allocators(pools);
+    const ModeGuard dry(kModeDryRun, 0);
+    fn();
+  }
+  if (made.size() > 0)
+    throw_error<InvalidArgumentError>("predict_peak: ", made.size(),
+                                      " tensors outlive the function, where they have no memory: ", made.description(),
+                                      "; make and drop them within it");
+  return pools.peaks();
+}
+
+MemoryPeaks measure_peak(const std::function<void()>& fn, const PredictOptions& options) {
+  check_function("measure_peak", fn != nullptr);
+  Pools pools(options, false);
+  {
+    const AllocatorScope allocators(pools);
+    fn();
+  }
+  return pools.peaks();
+}
+
+std::string peaks_table(std::span<const std::pair<std::string, MemoryPeaks>> columns) {
+  if (columns.empty()) return {};
+  std::vector<std::pair<std::string, MemoryPeaks>> named(columns.begin(), columns.end());
+  std::string text;
+  char header[64];
+  std::snprintf(header, sizeof header, "%-14s", "peak");
+  text += header;
+  for (const auto& [name, peaks] : columns) {
+    std::snprintf(header, sizeof header, " %28s", name.c_str());
+    text += header;
+  }
+  text +=
+      "\n" + bytes_row("requested", columns, &MemoryPeaks::requested) +
+      bytes_row("live", columns, &MemoryPeaks::active) + bytes_row("reserved", columns, &MemoryPeaks::reserved) +
+      bytes_row("fragmentation", columns, &MemoryPeaks::fragmentation) +
+      row("allocations", columns, [](const MemoryPeaks& peaks) { return str_cat(peaks.allocations); }) +
+      row("strategy", columns, [](const MemoryPeaks& peaks) { return str_cat(peaks.strategy, " on ", peaks.device); });
+  for (const auto& [name, peaks] : columns) text += moments(name, peaks);
+  return text;
+}
+
+int64_t largest_batch(const std::function<void(int64_t)>& fn, int64_t budget, const LargestBatchOptions& options) {
+  check_function("largest_batch", fn != nullptr);
+  if (budget <= 0)
+    throw_error<InvalidArgumentError>("largest_batch: the budget must be positive, it is ", budget, " bytes");
+  if (options.at_most <= 0)
+    throw_error<InvalidArgumentError>("largest_batch: at_most must be positive, it is ", options.at_most);
+  PredictOptions predict = options.predict;
+  predict.budget = budget;
+  const auto fits = [&](int64_t batch) {
+    BatchTrial trial{.batch = batch};
+    try {
+      trial.peaks = predict_peak([&] { fn(batch); }, predict);
+      trial.fits = true;
+    } catch (const OutOfMemoryError&) {
+    }
+    if (options.on_trial) options.on_trial(trial);
+    return trial.fits;
+  };
+  int64_t good = 0, bad = 1;
+  while (fits(bad)) {
+    good = bad;
+    if (good == options.at_most) return good;
+    bad = std::min(options.at_most, good > options.at_most / 2 ? options.at_most : 2 * good);
+  }
+  while (bad - good > 1) {
+    const int64_t middle = good + (bad - good) / 2;
+    (fits(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+}  // namespace vellum

@@ -1,0 +1,58 @@
+// Dry runs of other devices than the CPU: one that has no kernels, so that all is done by copies and on the host, and
+// one that has no memory.
+
+#include "vellum/tests/memory/predict_testing.h"
+
+namespace vellum {
+namespace {
+
+using testing::expect_same;
+
+void train_on(Device device) {
+  nn::Linear model(30, 40, {.device = device});
+  optim::AdamW optimizer(model.parameters());
+  for (int step = 0; step < 2; ++step) {
+    optimizer.zero_grad();
+    const Tensor images = ones({20, 30}).to(device);
+    cross_entropy(model(images), zeros({20}, {kInt64, device})).backward();
+    optimizer.step();
+  }
+}
+
+TEST(PredictOnDevice, WithoutKernelsIsExact) {
+  const Device fake("fake:1");
+  const auto program = [fake] { train_on(fake); };
+  const MemoryPeaks predicted = predict_peak(program, {.device = fake});
+  EXPECT_EQ(predicted.device, fake);
+  expect_same(predicted, measure_peak(program, {.device = fake}));
+}
+
+TEST(PredictOnDevice, TellsOfWhatTheHostNeedsForIt) {
+  const auto program = [] { train_on(Device("fake")); };
+  const MemoryPeaks predicted = predict_peak(program);
+  EXPECT_EQ(predicted.device, Device(kCPU));
+  expect_same(predicted, measure_peak(program));
+}
+
+TEST(PredictOnDevice, ReadingItsValuesIsRefused) {
+  EXPECT_THROW(predict_peak([] { ones({1}, Device("fake")).item(); }), InvalidArgumentError);
+  EXPECT_THROW(predict_peak([] { ones({1}, Device("fake")).cpu().data<float>(); }), InvalidArgumentError);
+}
+
+TEST(PredictOnDevice, CopiesBetweenDevicesAreLeftOut) {
+  const auto program = [] { ones({10}, Device("fake:0")).t().to(Device("fake:1")).cpu(); };
+  expect_same(predict_peak(program), measure_peak(program));
+}
+
+TEST(PredictOnDevice, WithoutMemoryIsExact) {
+  const Device meta("meta");
+  const auto program = [meta] { train_on(meta); };
+  expect_same(predict_peak(program, {.device = meta}), measure_peak(program, {.device = meta}));
+}
+
+TEST(PredictOnDevice, ThatDoesNotExistIsRefused) {
+  EXPECT_THROW(predict_peak([] {}, {.device = Device(Device("fake").type, 7)}), DeviceError);
+}
+
+}  // namespace
+}  // namespace vellum
