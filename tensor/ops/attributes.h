@@ -98,7 +98,7 @@ struct SoftmaxAttrs {  // softmax, log_softmax
   DType dtype = DType::kUndefined;  // of the computation and the result; undefined: the input's
 };
 
-struct ScanAttrs {  // cumsum
+struct ScanAttrs {  // cumsum, cumprod
   DimAttrs dim;
   bool reverse = false;             // from the last element to the first
   DType dtype = DType::kUndefined;  // of the result; undefined: by the input's

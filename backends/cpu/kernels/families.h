@@ -29,7 +29,7 @@ KernelFamily reduce_kernels;            // sum, mean, amax, amin
 KernelFamily plain_reduce_kernels;      // prod, any, all; sum, amax, amin of the integers that are rare
 KernelFamily moments_kernels;           // var, std, vector_norm, logsumexp
 KernelFamily max_kernels;               // max and min along a dimension, with indices; argmax, argmin
-KernelFamily scan_kernels;              // cumsum
+KernelFamily scan_kernels;              // cumsum, cumprod
 KernelFamily sort_kernels;              // sort
 KernelFamily topk_kernels;              // topk
 KernelFamily indexing_kernels;          // gather, gather_backward, cat, as_strided_backward
