@@ -68,6 +68,39 @@ TEST(CpuDevice, ReportsWhatItCannotAllocate) {
   }
 }
 
+TEST(CpuDevice, BacksReservedAddressesPageByPage) {
+  const size_t page = api().granularity, bytes = size_t{64} << 30;
+  void* data = nullptr;
+  ASSERT_TRUE(api().reserve(0, bytes, &data).ok());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % page, 0u);
+  char* const second = static_cast<char*>(data) + page;
+  ASSERT_TRUE(api().map(0, second, 2 * page).ok());
+  std::memset(second, 7, 2 * page);
+  ASSERT_TRUE(api().unmap(0, second, page).ok());
+  EXPECT_EQ(second[page], 7);  // the other page stays
+  ASSERT_TRUE(api().map(0, second, page).ok());
+  EXPECT_EQ(second[0], 0);  // the memory went back, this is other
+  EXPECT_TRUE(api().unmap(0, second, 2 * page).ok());
+  EXPECT_TRUE(api().release(0, data, bytes).ok());
+}
+
+TEST(CpuDeviceDeathTest, WhatIsNotMappedCannotBeTouched) {
+  void* data = nullptr;
+  ASSERT_TRUE(api().reserve(0, api().granularity, &data).ok());
+  EXPECT_DEATH(*static_cast<volatile char*>(data) = 1, "");
+  ASSERT_TRUE(api().map(0, data, api().granularity).ok());
+  ASSERT_TRUE(api().unmap(0, data, api().granularity).ok());
+  EXPECT_DEATH(*static_cast<volatile char*>(data) = 1, "");
+  EXPECT_TRUE(api().release(0, data, api().granularity).ok());
+}
+
+TEST(CpuDevice, ReportsAddressesItDoesNotHave) {
+  void* data = nullptr;
+  EXPECT_EQ(api().reserve(0, size_t{1} << 60, &data).code, StatusCode::kOutOfMemory);
+  EXPECT_EQ(api().reserve(0, SIZE_MAX, &data).code, StatusCode::kOutOfMemory);
+  EXPECT_EQ(data, nullptr);
+}
+
 TEST(CpuDevice, CopiesAndSets) {
   char from[100], to[100];
   ASSERT_TRUE(api().memset(0, from, 7, sizeof from, 0).ok());
