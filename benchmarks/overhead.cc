@@ -6,6 +6,7 @@
 #include "vellum/allocator/memory.h"
 #include "vellum/autograd/autograd.h"
 #include "vellum/device/stream.h"
+#include "vellum/memory/ledger.h"
 #include "vellum/nn/activation.h"
 #include "vellum/nn/functional.h"
 #include "vellum/nn/linear.h"
@@ -98,6 +99,19 @@ void add_large_existing(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(add_out(out, a, b));
 }
 BENCHMARK(add_large_existing)->Unit(benchmark::kMillisecond);
+
+// What the ledger adds to the rows above.
+template <void (*kRow)(benchmark::State&)>
+void with_ledger(benchmark::State& state) {
+  const LedgerScope ledger;
+  kRow(state);
+}
+BENCHMARK(with_ledger<make_empty>);
+BENCHMARK(with_ledger<view>);
+BENCHMARK(with_ledger<add_no_grad>);
+BENCHMARK(with_ledger<add_recording>);
+BENCHMARK(with_ledger<mul_chain_per_operator>);
+BENCHMARK(with_ledger<mlp_step>);
 
 }  // namespace
 }  // namespace vellum

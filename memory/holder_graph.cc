@@ -76,9 +76,9 @@ uint32_t HolderGraph::node_vertex(const Node* node) {
 
 // Slots have few names; most graphs use one of the first.
 uint16_t HolderGraph::slot_number(std::string_view slot) {
-  const auto found = std::ranges::find(slots_, slot);
-  if (found == slots_.end()) slots_.emplace_back(slot);
-  return static_cast<uint16_t>(found == slots_.end() ? slots_.size() - 1 : found - slots_.begin());
+  const size_t number = static_cast<size_t>(std::ranges::find(slots_, slot) - slots_.begin());
+  if (number == slots_.size()) slots_.emplace_back(slot);
+  return static_cast<uint16_t>(number);
 }
 
 void HolderGraph::connect(uint32_t from, uint32_t to, Owns how, uint16_t slot) {

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "vellum/device/error.h"
 #include "vellum/memory/internal/recording.h"
@@ -19,20 +21,23 @@ using internal::Recording;
 struct Current {
   std::mutex mutex;
   Recording* recording = nullptr;
+  std::vector<std::unique_ptr<Recording>> made;  // kept: a thread may be telling one of a block when it ends
   bool ledger_was_on = false;
 };
 
-// Leaked on purpose, as every recording is: a thread may be telling one of a block when it ends.
+// Leaked on purpose: blocks may be freed after any static destructor.
 Current& current() {
   static Current& instance = *new Current;
   return instance;
 }
 
-void install(Recording* recording) {
+Recording* install(int64_t max_events) {
+  Recording* recording = current().made.emplace_back(std::make_unique<Recording>(max_events)).get();
   current().recording = recording;
   current().ledger_was_on = is_ledger_enabled();
   internal::ledger_state().listener.store(recording, std::memory_order_release);
   set_ledger_enabled(true);
+  return recording;
 }
 
 // Where the environment wants the snapshot; null: nowhere.
@@ -67,7 +72,7 @@ void write_wanted(Device device) noexcept {
 [[maybe_unused]] const bool kWanted = [] {
   if (!wanted_path()) return false;
   constexpr int64_t kMaxEvents = 100'000;
-  install(new Recording(kMaxEvents));
+  install(kMaxEvents);
   internal::ledger_state().at_out_of_memory.store(&write_wanted);
   std::atexit([] { write_wanted(Device()); });
   return true;
@@ -84,9 +89,7 @@ void start_memory_recording(int64_t max_events) {
   if (current().recording)
     throw_error<InvalidArgumentError>(
         "start_memory_recording: there is a recording already; call stop_memory_recording() first");
-  Recording* recording = new Recording(max_events);
-  install(recording);
-  recording->note_present();
+  install(max_events)->note_present();
 }
 
 void stop_memory_recording() {

@@ -121,10 +121,11 @@ class SnapshotWriter {
     for (const auto& [id, holder] : holders_)
       append(&holders, str_cat("[", id, ",\"", memory_category_name(holder.category), "\",", json_string(holder.path),
                                ",", recorded_.live[id].bytes, "]"));
-    put(file, str_cat("{\"version\":1,\"program\":\"vellum\",\"device\":\"", device_,
-                      "\",\"strategy\":", json_string(source_.name()), ",\n\"stats\":", stats_json(source_.stats()),
-                      ",\n\"categories\":", categories(), ",\n\"operators\":", operators_.json(),
-                      ",\n\"modules\":", modules_.json(), ",\n\"blocks\":{\"columns\":[\"id\",\"address\",\"bytes\",",
+    put(file, str_cat("{\"version\":1,\"program\":\"vellum\",\"device\":\"", device_type_name(device_.type), ":",
+                      int{device_.index}, "\",\"strategy\":", json_string(source_.name()),
+                      ",\n\"stats\":", stats_json(source_.stats()), ",\n\"categories\":", categories(),
+                      ",\n\"operators\":", operators_.json(), ",\n\"modules\":", modules_.json(),
+                      ",\n\"blocks\":{\"columns\":[\"id\",\"address\",\"bytes\",",
                       "\"requested\",\"category\",\"operator\",\"module\",\"sequence\",\"dtype\",\"shape\",\"name\",",
                       "\"allocated_us\",\"freed_us\",\"stream\"],\n\"rows\":[\n"));
     put(file, blocks);
