@@ -2,6 +2,7 @@
 
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/invoke.h"
 #include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/storage.h"
@@ -37,6 +38,7 @@ void check_result_dtype(std::string_view op, DType result, DType out) {
 void check_destination(std::string_view op, const Tensor& out, Device device, bool operand_needs_grad) {
   if (!out.defined()) throw_error<InvalidArgumentError>(op, ": out is undefined; make it with empty()");
   if ((thread_state().mode & kModeGrad) && (operand_needs_grad || out.requires_grad())) throw_no_gradient(op);
+  check_dry_write(op, out);
   if (out.device() != device) throw_error<DeviceError>(op, ": out is on ", out.device(), ", the operands on ", device);
 }
 
