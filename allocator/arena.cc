@@ -81,6 +81,14 @@ void ArenaAllocator::record_stream(const Block& block, const Stream& stream) noe
   upstream_->record_stream(block, stream);
 }
 
+// Upstream hands the memory of the stream to the default stream; so do regions, which go back later.
+void ArenaAllocator::release_stream(const Stream& stream) noexcept {
+  upstream_->release_stream(stream);
+  std::lock_guard lock(mutex_);
+  for (const auto& [address, region] : regions_)
+    if (region->stream == stream) region->stream = Stream{stream.device};
+}
+
 // Whether the block was a piece. If not, the records have heard of it.
 bool ArenaAllocator::deallocate_piece(const Block& block, const Stream& stream) noexcept {
   std::unique_ptr<Region> unused;

@@ -81,7 +81,7 @@ class ArenaAllocator final : public Allocator {
   void reset_peak_stats() noexcept override;
   int64_t allocated_on_this_thread() noexcept override;
   size_t active_bytes(const Block& block) const noexcept override;
-  void release_stream(const Stream& stream) noexcept override { upstream_->release_stream(stream); }
+  void release_stream(const Stream& stream) noexcept override;
   uint64_t add_pressure_callback(PressureCallback callback) override {
     return upstream_->add_pressure_callback(std::move(callback));
   }

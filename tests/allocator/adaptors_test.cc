@@ -57,6 +57,7 @@ class Noting final : public Allocator {
   void record_stream(const Block& block, const Stream& stream) noexcept override {
     note("record_stream", block.bytes, block.handle == this, stream.handle);
   }
+  void release_stream(const Stream& stream) noexcept override { note("release_stream", stream.handle); }
   void empty_cache() noexcept override { note("empty_cache"); }
   MemoryStats stats() const override { return {.allocations = 7}; }
   void reset_peak_stats() noexcept override { note("reset_peak_stats"); }
@@ -112,12 +113,13 @@ TEST_P(AnyAdaptor, PassesEverythingOn) {
   EXPECT_EQ(block.handle, &strategy);
   adaptor->record_stream(block, Stream{{}, 4});
   adaptor->deallocate(block, Stream{{}, 5});
+  adaptor->release_stream(Stream{{}, 6});
   adaptor->empty_cache();
   adaptor->reset_peak_stats();
   EXPECT_EQ(adaptor->add_pressure_callback([](size_t bytes) { return bytes == 1; }), 17);
   adaptor->remove_pressure_callback(17);
-  EXPECT_THAT(calls, ElementsAre("allocate 100 256 3", "record_stream 100 1 4", "deallocate 100 1 5", "empty_cache",
-                                 "reset_peak_stats", "remove_pressure_callback 17"));
+  EXPECT_THAT(calls, ElementsAre("allocate 100 256 3", "record_stream 100 1 4", "deallocate 100 1 5",
+                                 "release_stream 6", "empty_cache", "reset_peak_stats", "remove_pressure_callback 17"));
   EXPECT_EQ(adaptor->stats().allocations, 7);
   EXPECT_EQ(adaptor->allocated_on_this_thread(), 11);
   EXPECT_EQ(adaptor->active_bytes(block), 200);

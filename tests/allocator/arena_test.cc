@@ -244,7 +244,8 @@ class Segmented final : public Allocator {
     allocated_ += static_cast<int64_t>(bytes);
     return ok_status();
   }
-  void deallocate(const Block& block, const Stream&) noexcept override {
+  void deallocate(const Block& block, const Stream& stream) noexcept override {
+    freed_on = stream.handle;
     std::erase_if(blocks_, [&](const Block& b) { return b.data == block.data; });
     std::free(block.data);
   }
@@ -261,6 +262,7 @@ class Segmented final : public Allocator {
     }
   }
   const void* recorded_block = nullptr;
+  StreamHandle freed_on = 99;
 
  private:
   std::vector<StreamHandle>* recorded_;
@@ -300,6 +302,22 @@ TEST(ArenaOverAnother, UsesOnOtherStreamsAreTheChunks) {
     arena.deallocate(first, Stream{});
   }
   EXPECT_THAT(recorded, ElementsAre(5, 6));
+}
+
+TEST(ArenaOverAnother, AChunkOfAStreamThatHasEndedGoesBackOnTheDefaultStream) {
+  std::vector<StreamHandle> recorded;
+  auto owned = std::make_unique<Segmented>(&recorded);
+  const Segmented& upstream = *owned;
+  ArenaAllocator arena(std::move(owned), {.chunk_bytes = kChunk});
+  Block block;
+  {
+    ArenaScope scope;
+    ASSERT_TRUE(arena.allocate(100, kDefaultAlignment, Stream{{}, 7}, &block).ok());
+  }
+  arena.release_stream(Stream{{}, 7});
+  arena.deallocate(block, Stream{});
+  EXPECT_EQ(upstream.freed_on, 0);
+  EXPECT_THAT(recorded, ElementsAre());
 }
 
 class ListBlocks final : public SegmentVisitor {
