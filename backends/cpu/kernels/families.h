@@ -33,7 +33,7 @@ KernelFamily scan_kernels;              // cumsum
 KernelFamily sort_kernels;              // sort
 KernelFamily topk_kernels;              // topk
 KernelFamily indexing_kernels;          // gather, cat, as_strided_backward
-KernelFamily scatter_kernels;           // index_select, index_add, index_copy, scatter, gather_backward, positions, triangles
+KernelFamily scatter_kernels;           // index_*, scatter, gather_backward, positions, triangles
 KernelFamily matmul_kernels;            // matmul, linear
 KernelFamily softmax_kernels;           // softmax, softmax_backward
 KernelFamily log_softmax_kernels;       // log_softmax, log_softmax_backward
