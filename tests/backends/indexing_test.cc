@@ -110,6 +110,33 @@ TEST_P(IndexingTest, CatJoinsAndSkipsEmpties) {
     }
 }
 
+TEST_P(IndexingTest, CatOfRowsOfAnyLength) {
+  for (const int64_t width : {63, 511, 512, 513, 575, 1000, 4095, 4096, 4097, 20000}) {
+    constexpr int64_t kRows = 5, kNarrow = 3;
+    Array wide(kUInt8, {kRows, width}), narrow(kUInt8, {kRows, kNarrow}), out(kUInt8, {kRows, width + kNarrow});
+    for (int64_t i = 0; i < wide.numel(); ++i) wide.put(i, static_cast<uint8_t>(i % 251));
+    narrow.randomize(generator_);
+    const DimAttrs attrs{1, false};
+    ASSERT_TRUE(call("cat", {&wide, &narrow}, {&out}, {.attrs = &attrs}).ok());
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      const int64_t row = i / (width + kNarrow), column = i % (width + kNarrow);
+      ASSERT_EQ(out.at(i), column < width ? wide.at(row * width + column) : narrow.at(row * kNarrow + column - width))
+          << width << " element " << i;
+    }
+  }
+}
+
+TEST_P(IndexingTest, CatOfManyTensors) {
+  constexpr int64_t kRows = 3, kTensors = 40;
+  std::vector<Array> columns(kTensors, Array(kFloat64, {kRows, 1}));
+  std::vector<Array*> inputs;
+  for (Array& column : columns) inputs.push_back(&column.randomize(generator_));
+  Array out(kFloat64, {kRows, kTensors});
+  const DimAttrs attrs{1, false};
+  ASSERT_TRUE(call("cat", inputs, {&out}, {.attrs = &attrs}).ok());
+  for (int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(out.at(i), columns[i % kTensors].at(i / kTensors)) << i;
+}
+
 TEST_P(IndexingTest, CatOfLongRuns) {
   Array a(kFloat32, {200000}), b(kFloat32, {100001}), out(kFloat32, {300001});
   a.randomize(generator_), b.randomize(generator_);

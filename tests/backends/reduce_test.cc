@@ -77,6 +77,15 @@ TEST_P(ReduceTest, AgreesWithScalarLoops) {
     }
 }
 
+TEST_P(ReduceTest, FoldsLongRows) {
+  for (const DType dtype : {kInt64, kFloat32, kFloat64, kComplex64})
+    for (const int64_t width : {1023, 1025, 5000, 8193, 40000}) {
+      Array in(dtype, {2, width});
+      in.randomize(generator_);
+      check("sum", in, 2);
+    }
+}
+
 TEST_P(ReduceTest, MaximumOfEveryRealType) {
   for (const DType dtype : {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64})
     for (uint32_t dims = 1; dims < 4; ++dims) {

@@ -5,14 +5,14 @@
 #include <cstring>
 #include <utility>
 
+#include "vellum/backends/cpu/kernels/copy_runs.h"
 #include "vellum/backends/cpu/parallel.h"
 
 namespace vellum::cpu {
 namespace {
 
-constexpr int64_t kGrainBytes = 256 << 10;  // what is not worth a second thread
-constexpr int64_t kTile = 32;               // elements; a tile of both operands stays in the first-level cache
-constexpr int64_t kLine = 64;               // bytes of a cache line
+constexpr int64_t kTile = 32;  // elements; a tile of both operands stays in the first-level cache
+constexpr int64_t kLine = 64;  // bytes of a cache line
 
 struct Bytes16 {
   uint64_t halves[2];
@@ -77,13 +77,6 @@ void copy_rows(const Plane& p, char* to, const char* from, int64_t first, int64_
                    std::min(kTile, p.columns - c));
 }
 
-template <typename T>
-void copy_flat(char* to, const char* from, int64_t n) {
-  parallel_for(0, n * int64_t{sizeof(T)}, kGrainBytes, [&](int64_t first, int64_t last) {
-    std::memcpy(to + first, from + first, static_cast<size_t>(last - first));
-  });
-}
-
 // The dimension beside the innermost one that makes up the plane: where the input steps least, if that is not the
 // innermost, else the next one out.
 int pick_rows(const LoopPlan& plan) {
@@ -106,12 +99,12 @@ void copy_as(const LoopPlan& plan) {
   }
   const int inner = plan.ndim - 1, rows = plan.ndim > 1 ? pick_rows(plan) : -1;
   if (rows < 0 && plan.strides[0][0] == sizeof(T) && plan.strides[1][0] == sizeof(T))
-    return copy_flat<T>(to, from, plan.numel);
+    return copy_bytes(to, from, plan.numel * int64_t{sizeof(T)});
   Plane p{rows < 0 ? 1 : plan.sizes[rows], plan.sizes[inner], {0, 0}, {plan.strides[0][inner], plan.strides[1][inner]}};
   if (rows >= 0) p.row_stride[0] = plan.strides[0][rows], p.row_stride[1] = plan.strides[1][rows];
   // Work is split by row, over all planes.
   const int64_t total = plan.numel / std::max<int64_t>(p.columns, 1);
-  const int64_t grain = std::max<int64_t>(kGrainBytes / std::max<int64_t>(p.columns * int64_t{sizeof(T)}, 1), 1);
+  const int64_t grain = std::max<int64_t>(kCopyGrain / std::max<int64_t>(p.columns * int64_t{sizeof(T)}, 1), 1);
   parallel_for(0, total, grain, [&](int64_t first, int64_t last) {
     for (int64_t at = first; at < last;) {
       int64_t rest = at / p.rows, offset[2] = {0, 0};

@@ -32,8 +32,8 @@ KernelFamily max_kernels;               // max and min along a dimension, with i
 KernelFamily scan_kernels;              // cumsum, cumprod
 KernelFamily sort_kernels;              // sort
 KernelFamily topk_kernels;              // topk
-KernelFamily indexing_kernels;          // gather, gather_backward, cat, as_strided_backward
-KernelFamily scatter_kernels;           // index_select, index_add, index_copy, scatter, positions, triangles
+KernelFamily indexing_kernels;          // gather, cat, as_strided_backward
+KernelFamily scatter_kernels;           // index_*, scatter, gather_backward, positions, triangles
 KernelFamily matmul_kernels;            // matmul, linear
 KernelFamily softmax_kernels;           // softmax, softmax_backward
 KernelFamily log_softmax_kernels;       // log_softmax, log_softmax_backward

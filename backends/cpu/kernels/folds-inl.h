@@ -23,6 +23,7 @@ struct SumFold {
   using Partial = std::conditional_t<std::is_integral_v<T>, uint64_t, Lane>;
   using Total = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
   using Out = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
+  static constexpr int64_t kLongestRow = (std::is_same_v<Lane, Total> ? 1 : 8) * kFoldBlock;
 
   bool mean = false;
 

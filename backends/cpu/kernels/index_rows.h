@@ -75,6 +75,23 @@ struct Bytes16 {
   uint64_t halves[2];
 };
 
+// Calls f with an unsigned type of an element's size: what only moves bytes is compiled once a size.
+template <typename F>
+Status for_width(DType dtype, F f) {
+  switch (dtype_size(dtype)) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Bytes16{});
+  }
+}
+
 }  // namespace vellum::cpu
 
 #endif  // VELLUM_BACKENDS_CPU_KERNELS_INDEX_ROWS_H_

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "vellum/backends/cpu/kernels/complex_math.h"
+#include "vellum/backends/cpu/kernels/copy_runs.h"
 #include "vellum/backends/cpu/kernels/dim_split.h"
 #include "vellum/backends/cpu/kernels/entries.h"
 #include "vellum/backends/cpu/kernels/families.h"
@@ -55,80 +56,41 @@ Status gather_as(const KernelContext& context) {
 }
 
 Status run_gather(const KernelContext& context) noexcept {
-  switch (dtype_size(context.inputs[0].dtype)) {
-    case 1:
-      return gather_as<uint8_t>(context);
-    case 2:
-      return gather_as<uint16_t>(context);
-    case 4:
-      return gather_as<uint32_t>(context);
-    case 8:
-      return gather_as<uint64_t>(context);
-    default:
-      return gather_as<Bytes16>(context);
-  }
-}
-
-template <typename T>
-Status run_gather_backward(const KernelContext& context) noexcept {
-  const auto& attrs = context.attributes<GatherBackwardAttrs>();
-  const TensorArg &g = context.inputs[0], &out = context.outputs[0];
-  const IndexRows rows(context.inputs[1], attrs.shape.data(), attrs.shape.size(), attrs.dim);
-  if (!rows.all_valid()) return kBadIndex;
-  if (out.numel > 0) std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
-  const T* from = g.as<const T>();
-  T* to = out.as<T>();
-  const int64_t group = rows.independent_rows();
-  parallel_for(0, rows.count() / group, grain_for(group * rows.width()), [&](int64_t first, int64_t last) {
-    for (int64_t r = first * group; r < last * group; ++r) {
-      const int64_t* entries = rows.row(r);
-      const int64_t start = rows.start(r);
-      for (int64_t j = 0; j < rows.width(); ++j) {
-        T& sum = to[start + entries[j] * rows.step() + j * rows.inner()];
-        sum = T(sum + from[r * rows.width() + j]);
-      }
-    }
-  });
-  return ok_status();
+  return for_width(context.inputs[0].dtype, [&]<typename T>(T) { return gather_as<T>(context); });
 }
 
 // --- cat
-
-// One long run of each input, shared by byte.
-void cat_runs(const KernelContext& context, char* to) {
-  for (const TensorArg& t : context.inputs) {
-    const int64_t run = t.numel * static_cast<int64_t>(dtype_size(t.dtype));
-    const char* from = t.as<const char>();
-    parallel_for(0, run, 256 << 10, [=](int64_t first, int64_t last) {
-      std::memcpy(to + first, from + first, static_cast<size_t>(last - first));
-    });
-    to += run;
-  }
-}
 
 Status run_cat(const KernelContext& context) noexcept {
   const TensorArg& out = context.outputs[0];
   if (out.numel == 0) return ok_status();
   const int dim = context.attributes<DimAttrs>().dim;
   const DimSplit whole(out.sizes, out.rank, dim);
+  const int64_t unit = whole.inner * static_cast<int64_t>(dtype_size(out.dtype)), out_run = whole.n * unit;
   if (whole.outer == 1) {
-    cat_runs(context, out.as<char>());
+    char* to = out.as<char>();
+    for (const TensorArg& t : context.inputs) {
+      const int64_t bytes = t.numel * static_cast<int64_t>(dtype_size(t.dtype));
+      copy_bytes(to, t.data, bytes);
+      to += bytes;
+    }
     return ok_status();
   }
-  // A few rows of one input after another, so that the output stays in the nearest cache while it fills.
-  const int64_t unit = whole.inner * static_cast<int64_t>(dtype_size(out.dtype)), out_run = whole.n * unit;
-  const int64_t block = std::max<int64_t>(1, (16 << 10) / out_run);
-  parallel_for(0, whole.outer, std::max<int64_t>(1, (256 << 10) / out_run), [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; row += block) {
-      const int64_t rows = std::min(block, last - row);
-      char* to = out.as<char>() + row * out_run;
-      for (const TensorArg& t : context.inputs) {
+  parallel_for(0, whole.outer, std::max<int64_t>(1, kCopyGrain / out_run), [&](int64_t first, int64_t last) {
+    constexpr size_t kTogether = 16;  // inputs
+    Run runs[kTogether];
+    char* to = out.as<char>() + first * out_run;
+    for (size_t i = 0; i < context.inputs.size(); i += kTogether) {
+      int count = 0;
+      int64_t bytes = 0;
+      for (const TensorArg& t : context.inputs.subspan(i, std::min(kTogether, context.inputs.size() - i))) {
         if (t.numel == 0) continue;
         const int64_t run = t.sizes[dim] * unit;
-        const char* from = t.as<const char>() + row * run;
-        for (int64_t r = 0; r < rows; ++r) std::memcpy(to + r * out_run, from + r * run, static_cast<size_t>(run));
-        to += run;
+        runs[count++] = {t.as<const char>() + first * run, run};
+        bytes += run;
       }
+      interleave_runs(to, out_run, runs, count, last - first);
+      to += bytes;
     }
   });
   return ok_status();
@@ -161,7 +123,6 @@ Status run_as_strided_backward(const KernelContext& context) noexcept {
 template <typename... Ts>
 constexpr auto backward_entries() {
   return std::array{
-      KernelEntry{"gather_backward", dtype_of<Ts>, run_gather_backward<Ts>, nullptr, nullptr, true}...,
       KernelEntry{"as_strided_backward", dtype_of<Ts>, run_as_strided_backward<Ts>, nullptr, nullptr, true}...};
 }
 

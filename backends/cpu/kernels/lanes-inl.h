@@ -16,36 +16,34 @@ HWY_BEFORE_NAMESPACE();
 namespace vellum::cpu {
 namespace HWY_NAMESPACE {
 
-// Folds n numbers into one vector of partial results, lane by lane. `identity` folds without effect.
-template <class D, typename R, class V, class Fold>
+// Folds n numbers into one vector of partial results, lane by lane, in kChains folds (a power of two) that do not wait
+// for each other. `identity` folds without effect.
+template <int kChains, class D, typename R, class V, class Fold>
 HWY_INLINE V fold_vectors(D d, const R* x, int64_t n, V identity, const Fold& fold) {
   namespace hn = hwy::HWY_NAMESPACE;
   constexpr int64_t kLanes = hn::MaxLanes(D());
+  V chains[kChains];
+  for (V& chain : chains) chain = identity;
   int64_t i = 0;
-  V a = identity;
-  if (n >= 4 * kLanes) {
-    V b = identity, c = identity, e = identity;
-    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-      a = fold(a, hn::LoadU(d, x + i));
-      b = fold(b, hn::LoadU(d, x + i + kLanes));
-      c = fold(c, hn::LoadU(d, x + i + 2 * kLanes));
-      e = fold(e, hn::LoadU(d, x + i + 3 * kLanes));
-    }
-    a = fold(fold(a, b), fold(c, e));
-  }
+  for (; i + kChains * kLanes <= n; i += kChains * kLanes)
+    for (int k = 0; k < kChains; ++k) chains[k] = fold(chains[k], hn::LoadU(d, x + i + k * kLanes));
+  for (int half = kChains / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; ++k) chains[k] = fold(chains[k], chains[k + half]);
+  V a = chains[0];
   for (; i + kLanes <= n; i += kLanes) a = fold(a, hn::LoadU(d, x + i));
   if (i == n) return a;
   const auto rest = hn::FirstN(d, static_cast<size_t>(n - i));
   return fold(a, hn::IfThenElse(rest, hn::MaskedLoad(rest, d, x + i), identity));
 }
 
-// Adds x to the parts: element j to part j % kParts. n is a multiple of kParts. A lane adds up at most 32 numbers in
-// its own precision before they meet the others in double.
+// Adds x to the parts: element j to part j % kParts. n is a multiple of kParts. A lane adds up few numbers in its own
+// precision before they meet the others in double; more where that is its own, so that fewer follow one another.
 template <int kParts, typename R>
 HWY_INLINE void sum_lanes(const R* x, int64_t n, double* parts) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<R> d;
-  constexpr int64_t kLanes = hn::MaxLanes(d), kRun = 32 * kLanes;
+  constexpr int kChains = sizeof(R) == 8 ? 4 : 2;
+  constexpr int64_t kLanes = hn::MaxLanes(d), kRun = 8 * kChains * kLanes;
   if constexpr (kLanes == 1) {
     for (; n > 0; x += kRun, n -= kRun) {
       double run[kParts] = {};
@@ -53,9 +51,9 @@ HWY_INLINE void sum_lanes(const R* x, int64_t n, double* parts) {
       for (int j = 0; j < kParts; ++j) parts[j] += run[j];
     }
   } else {
-    const auto add = [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); };
-    for (; n > 0; x += kRun, n -= kRun) {
-      const auto lanes = fold_vectors(d, x, n < kRun ? n : kRun, hn::Zero(d), add);
+    const auto add_run = [&](const R* run, int64_t count) HWY_ATTR {
+      const auto lanes =
+          fold_vectors<kChains>(d, run, count, hn::Zero(d), [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
       if constexpr (kParts == 1) {
         parts[0] += hn::GetLane(hn::SumOfLanes(d, lanes));
       } else {
@@ -63,7 +61,9 @@ HWY_INLINE void sum_lanes(const R* x, int64_t n, double* parts) {
         parts[0] += hn::GetLane(hn::SumOfLanes(d, even));
         parts[1] += hn::GetLane(hn::SumOfLanes(d, odd));
       }
-    }
+    };
+    for (; n >= kRun; x += kRun, n -= kRun) add_run(x, kRun);
+    if (n > 0) add_run(x, n);
   }
 }
 
@@ -75,7 +75,7 @@ HWY_INLINE R extreme_lanes(const R* x, int64_t n, R start) {
   const auto fold = [](auto a, auto b) HWY_ATTR {
     return hn::IfThenElse(hn::Or(kMax ? hn::Gt(b, a) : hn::Lt(b, a), hn::IsNaN(b)), b, a);
   };
-  const auto lanes = fold_vectors(d, x, n, hn::Set(d, start), fold);
+  const auto lanes = fold_vectors<4>(d, x, n, hn::Set(d, start), fold);
   if (!hn::AllFalse(d, hn::IsNaN(lanes))) return std::numeric_limits<R>::quiet_NaN();
   return hn::GetLane(kMax ? hn::MaxOfLanes(d, lanes) : hn::MinOfLanes(d, lanes));
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "vellum/backends/cpu/kernels/complex_math.h"
+#include "vellum/backends/cpu/kernels/copy_runs.h"
 #include "vellum/backends/cpu/kernels/dim_split.h"
 #include "vellum/backends/cpu/kernels/entries.h"
 #include "vellum/backends/cpu/kernels/families.h"
@@ -19,23 +20,6 @@ namespace {
 bool all_within(const TensorArg& index, int64_t n) {
   const int64_t* at = index.as<const int64_t>();
   return std::all_of(at, at + index.numel, [n](int64_t i) { return i >= 0 && i < n; });
-}
-
-// Calls f with an unsigned type of an element's size: what only moves bytes is compiled once a size.
-template <typename F>
-Status for_width(DType dtype, F f) {
-  switch (dtype_size(dtype)) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(Bytes16{});
-  }
 }
 
 // --- index_select
@@ -108,10 +92,7 @@ Status run_index_select_backward(const KernelContext& context) noexcept {
 void start_from_self(const KernelContext& context) {
   const TensorArg &self = context.inputs[0], &out = context.outputs[0];
   if (out.data == self.data || out.numel == 0) return;
-  const size_t bytes = static_cast<size_t>(out.numel) * dtype_size(out.dtype);
-  parallel_for(0, static_cast<int64_t>(bytes), 256 << 10, [&](int64_t first, int64_t last) {
-    std::memcpy(out.as<char>() + first, self.as<const char>() + first, static_cast<size_t>(last - first));
-  });
+  copy_bytes(out.data, self.data, out.numel * static_cast<int64_t>(dtype_size(out.dtype)));
 }
 
 // What a factor and its product are computed in: a half dtype would round the factor first.
@@ -178,13 +159,7 @@ T product_of(T a, T b) {
 }
 
 template <typename T, Meeting kMeeting>
-Status scatter_as(const KernelContext& context) {
-  const TensorArg &source = context.inputs[2], &out = context.outputs[0];
-  const IndexRows rows(context.inputs[1], out.sizes, out.rank, context.attributes<DimAttrs>().dim);
-  if (!rows.all_valid()) return kBadIndex;
-  start_from_self(context);
-  const T* from = source.as<const T>();
-  T* to = out.as<T>();
+void write_elements(const IndexRows& rows, const T* from, T* to) {
   const int64_t group = rows.independent_rows();
   parallel_for(0, rows.count() / group, grain_for(group * rows.width()), [&](int64_t first, int64_t last) {
     for (int64_t r = first * group; r < last * group; ++r) {
@@ -202,6 +177,15 @@ Status scatter_as(const KernelContext& context) {
       }
     }
   });
+}
+
+template <typename T, Meeting kMeeting>
+Status scatter_as(const KernelContext& context) {
+  const TensorArg &source = context.inputs[2], &out = context.outputs[0];
+  const IndexRows rows(context.inputs[1], out.sizes, out.rank, context.attributes<DimAttrs>().dim);
+  if (!rows.all_valid()) return kBadIndex;
+  start_from_self(context);
+  write_elements<T, kMeeting>(rows, source.as<const T>(), out.as<T>());
   return ok_status();
 }
 
@@ -217,6 +201,17 @@ Status run_scatter_add(const KernelContext& context) noexcept {
 template <typename T>
 Status run_scatter_multiply(const KernelContext& context) noexcept {
   return scatter_as<T, Meeting::kMultiply>(context);
+}
+
+template <typename T>
+Status run_gather_backward(const KernelContext& context) noexcept {
+  const auto& attrs = context.attributes<GatherBackwardAttrs>();
+  const TensorArg &g = context.inputs[0], &out = context.outputs[0];
+  const IndexRows rows(context.inputs[1], attrs.shape.data(), attrs.shape.size(), attrs.dim);
+  if (!rows.all_valid()) return kBadIndex;
+  if (out.numel > 0) std::memset(out.data, 0, static_cast<size_t>(out.numel) * sizeof(T));
+  write_elements<T, Meeting::kAdd>(rows, g.as<const T>(), out.as<T>());
+  return ok_status();
 }
 
 // --- Positions
@@ -291,7 +286,8 @@ Status run_triangle(const KernelContext& context) noexcept {
 template <typename... Ts>
 constexpr auto backward_entries() {
   return std::array{
-      KernelEntry{"index_select_backward", dtype_of<Ts>, run_index_select_backward<Ts>, nullptr, nullptr, true}...};
+      KernelEntry{"index_select_backward", dtype_of<Ts>, run_index_select_backward<Ts>, nullptr, nullptr, true}...,
+      KernelEntry{"gather_backward", dtype_of<Ts>, run_gather_backward<Ts>, nullptr, nullptr, true}...};
 }
 
 template <typename... Ts>
