@@ -23,6 +23,8 @@ enum class CopyKind : uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
 //
 // Asynchronous work is ordered by stream. A device that works at once (the CPU) has one stream and events that are
 // complete when recorded; it may leave the stream and event entries null.
+//
+// A device that works later: docs/architecture.md, "A device that works later", says what it has to keep.
 struct DeviceApi {
   uint32_t struct_size = sizeof(DeviceApi);
   uint32_t api_version = kDeviceApiVersion;
@@ -30,18 +32,23 @@ struct DeviceApi {
   int (*device_count)() noexcept = nullptr;
 
   // Device memory. `alignment` is a power of two of at least 64 bytes. The size given back is the size asked for.
+  // Memory is given back after the work that was enqueued before has finished: deallocate waits for it.
   Status (*allocate)(int device, size_t bytes, size_t alignment, void** out) noexcept = nullptr;
   Status (*deallocate)(int device, void* data, size_t bytes) noexcept = nullptr;
 
-  // Page-locked host memory that the device can copy from asynchronously. Optional.
+  // Page-locked host memory that the device can copy from asynchronously. Optional. Freed as device memory is.
   Status (*host_allocate)(int device, size_t bytes, void** out) noexcept = nullptr;
   Status (*host_deallocate)(int device, void* data, size_t bytes) noexcept = nullptr;
 
+  // Pageable host memory has been read when copy returns; page-locked memory is read when the copy runs. What comes to
+  // the host is there when the stream has been synchronized.
   Status (*copy)(int device, void* dst, const void* src, size_t bytes, CopyKind kind,
                  StreamHandle stream) noexcept = nullptr;
   Status (*memset)(int device, void* dst, int byte, size_t bytes, StreamHandle stream) noexcept = nullptr;
 
-  // Streams and events. Optional for a device that works at once.
+  // Streams and events. Optional for a device that works at once. An event that was never recorded is complete; a wait
+  // is for the point that was recorded last when the wait is enqueued. What a stream still holds when it is destroyed
+  // runs all the same.
   Status (*stream_create)(int device, StreamHandle* out) noexcept = nullptr;
   Status (*stream_destroy)(int device, StreamHandle stream) noexcept = nullptr;
   Status (*stream_synchronize)(int device, StreamHandle stream) noexcept = nullptr;
@@ -58,7 +65,7 @@ struct DeviceApi {
   Status (*memory_info)(int device, size_t* free, size_t* total) noexcept = nullptr;
 
   // Extendable segments: reserve address space, then map and unmap pages of `granularity` bytes in it. Optional, all
-  // or none.
+  // or none. unmap and release do not wait for work that uses the pages.
   size_t granularity = 0;
   Status (*reserve)(int device, size_t bytes, void** out) noexcept = nullptr;
   Status (*map)(int device, void* data, size_t bytes) noexcept = nullptr;
