@@ -45,7 +45,8 @@ def complaint(root, source, bracket, target):
   first, _, rest = target.partition('/')
   if first != 'vellum':
     here = os.path.join(root, os.path.dirname(source), target)
-    ours = first in BELOW or bracket == '"' and (os.path.exists(os.path.join(root, target)) or os.path.exists(here))
+    # The name alone may be a header of the standard library: <memory>.
+    ours = rest and first in BELOW or bracket == '"' and (os.path.exists(os.path.join(root, target)) or os.path.exists(here))
     return 'write it as "vellum/<path from the root>"' if ours else None
   if bracket == '<':
     return 'write it with quotes'
@@ -92,6 +93,7 @@ class IncludeTest(unittest.TestCase):
         ('nn/a.h', '#include "vellum/backends/cpu/backend.h"'),
         ('tests/nn/a.cc', '#include "vellum/vellum.h"'),
         ('tensor/a.cc', '#include <tuple>'),
+        ('tensor/a.cc', '#include <memory>'),
         ('tensor/a.cc', '#include "absl/types/span.h"'),
         ('tests/consumer/app/a.cc', '#include "nn/module.h"'),
     ):
