@@ -96,45 +96,55 @@ uint32_t HolderGraph::root_of(uint32_t v) {
   return steps_[v].root;
 }
 
-std::string HolderGraph::path(const Held& block) {
-  const Vertex& vertex = vertices_[block.vertex];
-  if (block.category == MemoryCategory::kGradient) return name_of(vertex.keeper) + ".grad";
-  if (block.category == MemoryCategory::kView) {
-    const std::string base = name_of(tensor_vertex(vertex.tensor->base)), own = name_of(block.vertex);
-    return own == base ? "view of " + base : own + ", view of " + base;
-  }
-  if (block.category != MemoryCategory::kSaved && block.category != MemoryCategory::kOther)
-    return name_of(block.vertex);
-  find_paths();
-  // From the node that saved it, upwards.
-  const bool is_saved = block.category == MemoryCategory::kSaved;
-  uint32_t v = is_saved ? vertex.keeper : block.vertex;
-  std::vector<uint32_t> tail, head;
+// A step of a path; "" for a node that the tensor before it, which has no label, is named by already.
+std::string HolderGraph::step_name(uint32_t v) const {
+  const uint32_t parent = steps_[v].parent;
+  const TensorImpl* above = parent == kNone ? nullptr : vertices_[parent].tensor;
+  if (!above) return name_of(v);
+  if (vertices_[v].is_grad && vertices_[v].keeper == parent) return name_of(parent) + ".grad";
+  const bool is_named_by_it = above->grad_fn && vertices_[v].node == above->grad_fn;
+  return is_named_by_it && !(above->name && !above->name->empty()) ? "" : name_of(v);
+}
+
+// The steps from the root to `v`, without the middle of a long way.
+std::string HolderGraph::steps_to(uint32_t v) const {
+  std::vector<uint32_t> head, tail;
   const uint32_t depth = steps_[v].depth;
   for (uint32_t at = v; at != kNone && tail.size() < kTailSteps; at = steps_[at].parent) tail.push_back(at);
   const uint32_t told = static_cast<uint32_t>(tail.size());
   if (depth + 1 > told) {
     uint32_t at = steps_[v].head;
-    while (at != kNone && steps_[at].depth > depth - told) at = steps_[at].parent;
+    while (steps_[at].depth > depth - told) at = steps_[at].parent;
     for (; at != kNone; at = steps_[at].parent) head.push_back(at);
   }
-  std::vector<uint32_t> steps(head.rbegin(), head.rend());
-  const uint32_t gap = depth + 1 - told - static_cast<uint32_t>(head.size());
   std::string text;
-  const auto append = [&](const std::string& step) { text += (text.empty() ? "" : " -> ") + step; };
-  const auto append_vertex = [&](uint32_t at) {
-    const uint32_t parent = steps_[at].parent;
-    const TensorImpl* above = parent == kNone ? nullptr : vertices_[parent].tensor;
-    // A tensor without a label is named by its node, which then need not be told again.
-    if (above && vertices_[at].node == above->grad_fn && above->grad_fn && !(above->name && !above->name->empty()))
-      return;
-    const bool is_grad = above && vertices_[at].is_grad && vertices_[at].keeper == parent;
-    append(is_grad ? name_of(parent) + ".grad" : name_of(at));
+  const auto append = [&text](const std::string& step) {
+    if (!step.empty()) text += (text.empty() ? "" : " -> ") + step;
   };
-  for (const uint32_t at : steps) append_vertex(at);
-  if (gap > 0) append(str_cat("... (", gap, " more)"));
-  std::for_each(tail.rbegin(), tail.rend(), append_vertex);
-  return is_saved ? text + "." + slot_name(slots_[vertex.slot]) : text;
+  std::for_each(head.rbegin(), head.rend(), [&](uint32_t at) { append(step_name(at)); });
+  if (const size_t gap = depth + 1 - told - head.size(); gap > 0) append(str_cat("... (", gap, " more)"));
+  std::for_each(tail.rbegin(), tail.rend(), [&](uint32_t at) { append(step_name(at)); });
+  return text;
+}
+
+std::string HolderGraph::path(const Held& block) {
+  const Vertex& vertex = vertices_[block.vertex];
+  switch (block.category) {
+    case MemoryCategory::kGradient:
+      return name_of(vertex.keeper) + ".grad";
+    case MemoryCategory::kView: {
+      const std::string base = name_of(tensor_vertex(vertex.tensor->base)), own = name_of(block.vertex);
+      return own == base ? "view of " + base : own + ", view of " + base;
+    }
+    case MemoryCategory::kSaved:
+      find_paths();
+      return steps_to(vertex.keeper) + "." + slot_name(slots_[vertex.slot]);
+    case MemoryCategory::kOther:
+      find_paths();
+      return steps_to(block.vertex);
+    default:
+      return name_of(block.vertex);
+  }
 }
 
 // Tarjan: "Depth-first search and linear graph algorithms", 1972, with an explicit stack. The number of each vertex's

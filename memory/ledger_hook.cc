@@ -64,17 +64,19 @@ class NumberCache {
 
 // Reads the annotations of the thread from within.
 void write_origin(StorageOrigin& origin) {
-  static thread_local NumberCache cache;
+  static constinit thread_local NumberCache cache;
   LedgerState& state = ledger_state();
   std::string_view op, label;
+  bool in_module = false;
   for (const Annotation* a = thread_state().annotation; a; a = a->parent) {
+    in_module |= a->kind == Annotation::Kind::kModule || a->kind == Annotation::Kind::kBackward;
     if (a->kind == Annotation::Kind::kBackward || (a->kind == Annotation::Kind::kOperator && op.empty())) op = a->text;
     if (a->kind == Annotation::Kind::kUser && label.empty()) label = a->text;
     if (a->kind == Annotation::Kind::kBackward) break;  // what lies outside called backward()
   }
   origin.sequence = thread_state().next_node;
   origin.op = cache.number(state.operators, op);
-  origin.module = current_module();
+  origin.module = in_module ? current_module() : 0;
   origin.label = cache.number(state.labels, label);
   origin.epoch = state.epoch.load(std::memory_order_relaxed);
   origin.id = next_block_id();

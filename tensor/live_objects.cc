@@ -2,6 +2,7 @@
 
 #include <new>
 #include <thread>
+#include <utility>
 
 namespace vellum::internal {
 namespace {
@@ -18,29 +19,29 @@ AllTables& all_tables() {
   return all;
 }
 
-LiveTable* new_table() {
+LiveTable* new_table(bool is_shared) {
   AllTables& all = all_tables();
   std::lock_guard lock(all.mutex);
-  if (!all.idle.empty()) {
+  if (!is_shared && !all.idle.empty()) {
     LiveTable* table = all.idle.back();
     all.idle.pop_back();
     return table;
   }
   all.idle.reserve(all.tables.size() + 1);
-  all.tables.push_back(new LiveTable);
+  all.tables.push_back(new LiveTable(is_shared));
   return all.tables.back();
 }
 
 // For what is made while a thread's own objects are being destroyed.
 LiveTable& late_table() {
-  static LiveTable& table = *new_table();
+  static LiveTable& table = *new_table(/*is_shared=*/true);
   return table;
 }
 
 constinit thread_local LiveTable* tls_table = nullptr;
 
 struct Owner {
-  LiveTable* table = new_table();
+  LiveTable* table = new_table(/*is_shared=*/false);
   ~Owner() {
     tls_table = &late_table();
     AllTables& all = all_tables();
@@ -63,36 +64,45 @@ void LiveTable::lock() noexcept {
   while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
 }
 
-bool LiveTable::grow(List& list) noexcept try {
+// Under the lock.
+bool LiveTable::refill(List& list) noexcept try {
+  list.free = std::exchange(list.left, nullptr);
+  if (list.free) return true;
   list.chunks.push_back(std::make_unique<LiveSlot[]>(kChunk));
   LiveSlot* chunk = list.chunks.back().get();
-  for (size_t i = 0; i < kChunk; ++i) chunk[i] = {nullptr, i + 1 < kChunk ? &chunk[i + 1] : nullptr, this};
+  for (size_t i = 0; i < kChunk; ++i) {
+    chunk[i].table = this;
+    if (i + 1 < kChunk) chunk[i].next = &chunk[i + 1];
+  }
   list.free = chunk;
   return true;
 } catch (const std::bad_alloc&) {
   return false;
 }
 
+LiveSlot* LiveTable::enter(List& list, void* object) noexcept {
+  LiveSlot* slot = list.free;
+  list.free = slot->next;
+  slot->object.store(object, std::memory_order_release);
+  return slot;
+}
+
 LiveSlot* LiveTable::add(LiveKind kind, void* object) noexcept {
-  lock();
   List& list = lists_[static_cast<size_t>(kind)];
-  LiveSlot* slot = nullptr;
-  if (list.free || grow(list)) {
-    slot = list.free;
-    list.free = slot->next;
-    slot->object = object;
-  }
+  if (!is_shared_ && list.free) [[likely]]
+    return enter(list, object);
+  lock();
+  LiveSlot* slot = list.free || refill(list) ? enter(list, object) : nullptr;
   unlock();
   return slot;
 }
 
 void LiveTable::remove(LiveSlot* slot, LiveKind kind) noexcept {
   LiveTable& table = *slot->table;
-  table.lock();
-  slot->object = nullptr;
   List& list = table.lists_[static_cast<size_t>(kind)];
-  slot->next = list.free;
-  list.free = slot;
+  table.lock();
+  slot->object.store(nullptr, std::memory_order_relaxed);
+  slot->next = std::exchange(list.left, slot);
   table.unlock();
 }
 
@@ -109,7 +119,7 @@ bool LiveObjects::others_have_nodes() const {
     if (table == tls_table) continue;
     for (const auto& chunk : table->lists_[static_cast<size_t>(LiveKind::kNode)].chunks)
       for (size_t i = 0; i < LiveTable::kChunk; ++i)
-        if (chunk[i].object) return true;
+        if (chunk[i].object.load(std::memory_order_relaxed)) return true;
   }
   return false;
 }

@@ -91,6 +91,8 @@ class HolderGraph {
   MemoryCategory category_of(uint32_t vertex) const;
   void attribute_blocks();
   void find_paths();
+  std::string step_name(uint32_t vertex) const;
+  std::string steps_to(uint32_t vertex) const;
   void search_from(const std::vector<uint32_t>& roots);
   std::string cycle_through(uint32_t start, const std::vector<uint32_t>& component) const;
   std::vector<uint32_t> components() const;

@@ -19,19 +19,23 @@ enum class LiveKind : uint8_t { kTensor, kNode };
 
 // The place of an object in the table of the thread that made it. An object that has one must leave it before it ends.
 struct LiveSlot {
-  void* object;    // null: free
-  LiveSlot* next;  // of the free ones
-  LiveTable* table;
+  std::atomic<void*> object{nullptr};  // null: free
+  LiveSlot* next = nullptr;            // of the free ones
+  LiveTable* table = nullptr;
 };
 
 // Which tensors and nodes are alive, of those that were made while somebody wanted to know. Each thread has a table of
-// its own behind a lock of its own, so that an entry costs one uncontended exchange.
+// its own. It enters objects without a lock, for nobody minds whether a reader sees the newest; they leave, on any
+// thread, under the table's lock, which costs one uncontended exchange.
 class alignas(64) LiveTable {
  public:
+  // `is_shared`: threads that have no table of their own any more enter objects under the lock.
+  explicit LiveTable(bool is_shared = false) : is_shared_(is_shared) {}
+
   // The calling thread's.
   static LiveTable& mine();
 
-  // Null when no memory is left for it.
+  // By the table's thread. Null when no memory is left for it.
   LiveSlot* add(LiveKind kind, void* object) noexcept;
   static void remove(LiveSlot* slot, LiveKind kind) noexcept;
 
@@ -43,12 +47,15 @@ class alignas(64) LiveTable {
   static constexpr size_t kChunk = 512;
 
   struct List {
-    std::vector<std::unique_ptr<LiveSlot[]>> chunks;
-    LiveSlot* free = nullptr;
+    LiveSlot* free = nullptr;                         // the thread's own
+    LiveSlot* left = nullptr;                         // under the lock: free again
+    std::vector<std::unique_ptr<LiveSlot[]>> chunks;  // under the lock
   };
 
-  bool grow(List& list) noexcept;
+  LiveSlot* enter(List& list, void* object) noexcept;
+  bool refill(List& list) noexcept;
 
+  const bool is_shared_;
   std::atomic<bool> busy_{false};
   std::array<List, 2> lists_;  // by kind
 };
@@ -79,7 +86,7 @@ class LiveObjects {
     for (const LiveTable* table : tables_)
       for (const auto& chunk : table->lists_[static_cast<size_t>(kind)].chunks)
         for (size_t i = 0; i < LiveTable::kChunk; ++i)
-          if (chunk[i].object) visit(chunk[i].object);
+          if (void* object = chunk[i].object.load(std::memory_order_acquire)) visit(object);
   }
 
   std::unique_lock<std::mutex> lock_;

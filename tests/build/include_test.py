@@ -45,7 +45,8 @@ def complaint(root, source, bracket, target):
   first, _, rest = target.partition('/')
   if first != 'vellum':
     here = os.path.join(root, os.path.dirname(source), target)
-    ours = first in BELOW and rest or bracket == '"' and (os.path.exists(os.path.join(root, target)) or os.path.exists(here))
+    # The name alone may be a header of the standard library: <memory>.
+    ours = rest and first in BELOW or bracket == '"' and (os.path.exists(os.path.join(root, target)) or os.path.exists(here))
     return 'write it as "vellum/<path from the root>"' if ours else None
   if bracket == '<':
     return 'write it with quotes'
