@@ -19,10 +19,11 @@ bool is_foreign(const TensorImpl& t) { return t.storage->source() != &allocator(
 
 void check_values(std::string_view what, const Tensor& t, const void* data) {
   if (!is_dry_address(data)) return;
-  throw_error<InvalidArgumentError>(what, ": ", describe(t.impl()),
-                                    " has no values here: a dry run (predict_peak) computes nothing; keep what reads values "
-                                    "(item, data, to_vector, printing, branches on them) out of the predicted "
-                                    "function");
+  throw_error<InvalidArgumentError>(
+      what, ": ", describe(t.impl()),
+      " has no values here: a dry run (predict_peak) computes nothing; keep what reads values "
+      "(item, data, to_vector, printing, branches on them) out of the predicted "
+      "function");
 }
 
 void check_shape_source(std::string_view what, const Tensor& t) {
