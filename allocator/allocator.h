@@ -32,7 +32,7 @@ struct MemoryStats {
   MemoryStat requested;  // what callers asked for
   MemoryStat active;     // what live blocks occupy, after rounding
   MemoryStat reserved;   // what is held from upstream, live and cached
-  MemoryStat split;      // free remainders of split segments
+  MemoryStat split;      // free, in segments that are partly in use, and so not to be returned
   int64_t allocations = 0;
   int64_t frees = 0;
   int64_t upstream_allocations = 0;

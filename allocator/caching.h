@@ -41,8 +41,8 @@ namespace vellum {
 // it: free blocks of all streams are merged; just enough free memory goes back; the host waits for all pending blocks
 // and everything free goes back. Then the request fails with kOutOfMemory.
 //
-// Statistics: `active` counts size classes, `split` the free remainders of whole segments in use, `largest_free` the
-// largest free block of the shared heap; the upstream counts are segments, or pages of extendable ones. In snapshots
+// Statistics: `active` counts size classes, `split` what is free in segments or pages in use, `largest_free` the largest
+// free block of the shared heap; the upstream counts are segments, or pages of extendable ones. In snapshots
 // the free blocks of threads are cached ones; other threads may allocate and free while one is taken. All blocks must
 // be freed before the allocator is destroyed.
 class CachingAllocator final : public Allocator {

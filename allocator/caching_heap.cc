@@ -171,11 +171,14 @@ void CachingHeap::absorb_next(BlockRecord* record) {
   records_.give_back(next);
 }
 
-// Free remainders of whole segments count as split; those of extendable ones merge again or go back page by page.
+// What is free and yet could not go back upstream.
 void CachingHeap::count_split(const BlockRecord* record, bool more) {
   const Segment& segment = *record->segment;
-  if (segment.extendable || record->bytes == segment.bytes) return;
-  const auto bytes = static_cast<int64_t>(record->bytes);
+  void* pages = nullptr;
+  const size_t returnable = segment.extendable               ? whole_pages(record, &pages)
+                            : record->bytes == segment.bytes ? record->bytes
+                                                             : 0;
+  const auto bytes = static_cast<int64_t>(record->bytes - returnable);
   more ? increase(stats_.split, bytes) : decrease(stats_.split, bytes);
 }
 

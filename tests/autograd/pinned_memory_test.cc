@@ -52,7 +52,7 @@ TEST(PinMemory, KeepsEmptyAndScalarTensors) {
 }
 
 TEST(PinMemory, IsForTensorsOfTheHost) {
-  const std::string message = message_of<DeviceError>([] { ones({2}).to(Device("fake")).pin_memory(); });
+  const std::string message = message_of<DeviceError>([] { ones({2}).to(Device("sim")).pin_memory(); });
   EXPECT_THAT(message, HasSubstr("only tensors on the CPU"));
   EXPECT_THAT(message, HasSubstr("cpu()"));
 }
@@ -63,11 +63,11 @@ TEST(PinMemory, IsNotThereForADeviceWithoutPageLockedMemory) {
 }
 
 TEST(NonBlocking, GivesTheSameValues) {
-  const Device fake("fake");
+  const Device sim("sim");
   for (const Tensor& x : {constant({1, 2, 3}), constant({1, 2, 3}).pin_memory()}) {
-    const Tensor there = x.to(fake, true);
+    const Tensor there = x.to(sim, true);
     const Tensor back = there.to(Device(kCPU), true);
-    synchronize(fake);
+    synchronize(sim);
     EXPECT_EQ(values(back), values(x));
     EXPECT_EQ(values(there.to(Device(kCPU), kFloat32, true)), values(x));
     EXPECT_EQ(values(zeros({3}, kFloat64).copy_(there, true)), values(x));

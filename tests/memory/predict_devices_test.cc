@@ -20,27 +20,27 @@ void train_on(Device device) {
 }
 
 TEST(PredictOnDevice, WithoutKernelsIsExact) {
-  const Device fake("fake:1");
-  const auto program = [fake] { train_on(fake); };
-  const MemoryPeaks predicted = predict_peak(program, {.device = fake});
-  EXPECT_EQ(predicted.device, fake);
-  expect_same(predicted, measure_peak(program, {.device = fake}));
+  const Device bare("bare:1");
+  const auto program = [bare] { train_on(bare); };
+  const MemoryPeaks predicted = predict_peak(program, {.device = bare});
+  EXPECT_EQ(predicted.device, bare);
+  expect_same(predicted, measure_peak(program, {.device = bare}));
 }
 
 TEST(PredictOnDevice, TellsOfWhatTheHostNeedsForIt) {
-  const auto program = [] { train_on(Device("fake")); };
+  const auto program = [] { train_on(Device("bare")); };
   const MemoryPeaks predicted = predict_peak(program);
   EXPECT_EQ(predicted.device, Device(kCPU));
   expect_same(predicted, measure_peak(program));
 }
 
 TEST(PredictOnDevice, ReadingItsValuesIsRefused) {
-  EXPECT_THROW(predict_peak([] { ones({1}, Device("fake")).item(); }), InvalidArgumentError);
-  EXPECT_THROW(predict_peak([] { ones({1}, Device("fake")).cpu().data<float>(); }), InvalidArgumentError);
+  EXPECT_THROW(predict_peak([] { ones({1}, Device("bare")).item(); }), InvalidArgumentError);
+  EXPECT_THROW(predict_peak([] { ones({1}, Device("bare")).cpu().data<float>(); }), InvalidArgumentError);
 }
 
 TEST(PredictOnDevice, CopiesBetweenDevicesAreLeftOut) {
-  const auto program = [] { ones({10}, Device("fake:0")).t().to(Device("fake:1")).cpu(); };
+  const auto program = [] { ones({10}, Device("bare:0")).t().to(Device("bare:1")).cpu(); };
   expect_same(predict_peak(program), measure_peak(program));
 }
 
@@ -51,7 +51,7 @@ TEST(PredictOnDevice, WithoutMemoryIsExact) {
 }
 
 TEST(PredictOnDevice, ThatDoesNotExistIsRefused) {
-  EXPECT_THROW(predict_peak([] {}, {.device = Device(Device("fake").type, 7)}), DeviceError);
+  EXPECT_THROW(predict_peak([] {}, {.device = Device(Device("bare").type, 7)}), DeviceError);
 }
 
 }  // namespace

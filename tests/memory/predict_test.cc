@@ -295,7 +295,7 @@ TEST(Predict, TurnsABudgetIntoOutOfMemory) {
   EXPECT_EQ(predict_peak(program, {.strategy = "direct", .budget = 8 << 20}).reserved, 8 << 20);
   expect_contains(
       message_of<OutOfMemoryError>([&] { predict_peak(program, {.strategy = "direct", .budget = (8 << 20) - 1}); }),
-      {"out of memory on cpu", "4194304 bytes requested, 4194304 live"});
+      {"out of memory on cpu", "(4194304 bytes) requested, 4.00 MiB live"});
   EXPECT_EQ(ones({2}).sum().item(), 2);
 }
 
