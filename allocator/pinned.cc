@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
 #include <new>
+#include <utility>
 
 #include "vellum/allocator/page_locked.h"
 #include "vellum/allocator/poison.h"
@@ -16,6 +20,12 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kStepsPerDoubling = 8;
 constexpr Status kNoRecords{StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
+
+[[noreturn, gnu::cold, gnu::noinline]] void die_of_double_free(const Block& block) {
+  std::fprintf(stderr, "vellum: PinnedAllocator::deallocate: block %p of %zu bytes is not in use (freed twice?)\n",
+               block.data, block.bytes);
+  std::abort();
+}
 
 struct PinnedAllocators {
   std::mutex mutex;
@@ -39,8 +49,9 @@ PinnedAllocator::PinnedAllocator(std::unique_ptr<Allocator> upstream)
     : upstream_(std::move(upstream)), events_(upstream_->events()) {}
 
 PinnedAllocator::~PinnedAllocator() {
-  wait_for_pending();
-  release_cached();
+  std::unique_lock lock(mutex_);
+  wait_for_pending(lock);
+  for (const auto& [data, piece] : pieces_) return_to_upstream(*piece);
   for (const EventHandle event : spare_events_) (void)events_->destroy(event);
 }
 
@@ -48,10 +59,10 @@ Status PinnedAllocator::allocate(size_t bytes, size_t alignment, const Stream&, 
   if (const Status status = internal::check_request(bytes, alignment); !status.ok()) return status;
   if (alignment > kDefaultAlignment)
     return {StatusCode::kInvalidArgument, "pinned memory is aligned to kDefaultAlignment and no further"};
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Piece* piece = nullptr;
   if (bytes > 0)
-    if (const Status status = find(rounded_bytes(bytes), &piece); !status.ok()) return status;
+    if (const Status status = find(rounded_bytes(bytes), &piece, lock); !status.ok()) return status;
   ++stats_.allocations;
   *out = {};
   if (!piece) return ok_status();
@@ -66,7 +77,7 @@ Status PinnedAllocator::allocate(size_t bytes, size_t alignment, const Stream&, 
   return kNoRecords;
 }
 
-Status PinnedAllocator::find(size_t bytes, Piece** out) {
+Status PinnedAllocator::find(size_t bytes, Piece** out, std::unique_lock<std::mutex>& lock) {
   poll();
   if ((*out = take_cached(bytes))) return ok_status();
   Status status = grow(bytes, out);
@@ -74,7 +85,7 @@ Status PinnedAllocator::find(size_t bytes, Piece** out) {
   release_cached();
   status = grow(bytes, out);
   if (status.code != StatusCode::kOutOfMemory) return status;
-  wait_for_pending();
+  wait_for_pending(lock);
   if ((*out = take_cached(bytes))) return ok_status();
   release_cached();
   return grow(bytes, out);
@@ -82,30 +93,27 @@ Status PinnedAllocator::find(size_t bytes, Piece** out) {
 
 PinnedAllocator::Piece* PinnedAllocator::take_cached(size_t bytes) {
   const auto found = cached_.find(bytes);
-  if (found == cached_.end() || found->second.empty()) return nullptr;
-  Piece* piece = found->second.back();
-  found->second.pop_back();
-  return piece;
+  if (found == cached_.end() || !found->second) return nullptr;
+  return std::exchange(found->second, found->second->next);
 }
 
 Status PinnedAllocator::grow(size_t bytes, Piece** out) {
   auto piece = std::make_unique<Piece>();
   piece->bytes = bytes;
-  // Freeing must not fail: there will be room for every piece of this size.
-  std::vector<Piece*>& same = cached_[bytes];
-  same.reserve(pieces_.size() + 1);
+  cached_.try_emplace(bytes);  // now, for freeing must not fail
   const Status status = upstream_->allocate(bytes, kDefaultAlignment, {}, &piece->memory);
   if (!status.ok()) return status;
+  const Block memory = piece->memory;
   try {
     *out = piece.get();
-    pieces_.emplace(piece->memory.data, std::move(piece));
+    pieces_.emplace(memory.data, std::move(piece));
   } catch (const std::bad_alloc&) {
-    upstream_->deallocate((*out)->memory, {});
+    upstream_->deallocate(memory, {});
     throw;
   }
   ++stats_.upstream_allocations;
   internal::increase(stats_.reserved, static_cast<int64_t>(bytes));
-  internal::poison((*out)->memory.data, bytes);
+  internal::poison(memory.data, bytes);
   return ok_status();
 }
 
@@ -114,6 +122,8 @@ void PinnedAllocator::deallocate(const Block& block, const Stream&) noexcept {
   ++stats_.frees;
   auto* piece = static_cast<Piece*>(block.handle);
   if (!piece) return;
+  if (!piece->live) [[unlikely]]
+    die_of_double_free(block);
   piece->live = false;
   internal::decrease(stats_.requested, static_cast<int64_t>(piece->requested));
   for (const Stream& stream : piece->uses)
@@ -124,9 +134,10 @@ void PinnedAllocator::deallocate(const Block& block, const Stream&) noexcept {
 
 // Has the piece wait for what is enqueued on `stream` now.
 bool PinnedAllocator::guard(Piece& piece, const Stream& stream) try {
-  std::deque<Pending>& queue = pending_[stream.handle];
-  queue.push_back({0, &piece});
-  EventHandle& event = queue.back().event;
+  Queue& queue = pending_[stream.handle];
+  queue.ended = false;
+  queue.events.push_back({0, &piece});
+  EventHandle& event = queue.events.back().event;
   Status status = ok_status();
   if (spare_events_.empty()) {
     status = events_->create(&event);
@@ -134,9 +145,11 @@ bool PinnedAllocator::guard(Piece& piece, const Stream& stream) try {
     event = spare_events_.back();
     spare_events_.pop_back();
   }
-  if (status.ok()) status = events_->record(event, stream);
+  const bool made = status.ok();
+  if (made) status = events_->record(event, stream);
   if (!status.ok()) {
-    queue.pop_back();
+    if (made) (void)events_->destroy(event);
+    queue.events.pop_back();
     return false;
   }
   ++piece.pending;
@@ -148,7 +161,7 @@ bool PinnedAllocator::guard(Piece& piece, const Stream& stream) try {
 void PinnedAllocator::make_free(Piece& piece) {
   internal::decrease(stats_.active, static_cast<int64_t>(piece.bytes));
   internal::poison(piece.memory.data, piece.bytes);
-  cached_.find(piece.bytes)->second.push_back(&piece);
+  piece.next = std::exchange(cached_.find(piece.bytes)->second, &piece);
 }
 
 void PinnedAllocator::complete(const Pending& done) {
@@ -160,34 +173,49 @@ void PinnedAllocator::complete(const Pending& done) {
   if (--done.piece->pending == 0 && !done.piece->retired && !done.piece->live) make_free(*done.piece);
 }
 
-// Frees what is no longer used; the events of one stream complete in order.
+// Frees what is no longer used; the events of one stream complete in order. After a fault of the device nothing runs
+// there any more.
 void PinnedAllocator::poll() {
-  for (auto& [stream, queue] : pending_)
-    while (!queue.empty() && events_->query(queue.front().event).ok()) {
-      complete(queue.front());
-      queue.pop_front();
+  for (auto it = pending_.begin(); it != pending_.end();) {
+    std::deque<Pending>& events = it->second.events;
+    while (!events.empty() && events_->query(events.front().event).code != StatusCode::kNotReady) {
+      complete(events.front());
+      events.pop_front();
     }
+    it = events.empty() && it->second.ended ? pending_.erase(it) : std::next(it);
+  }
 }
 
-void PinnedAllocator::wait_for_pending() {
-  for (auto& [stream, queue] : pending_)
-    while (!queue.empty() && events_->synchronize(queue.front().event).ok()) {
-      complete(queue.front());
-      queue.pop_front();
+// Without the lock while the host waits, for the work waited for may free pinned memory itself. An event that has been
+// recorded anew meanwhile only makes the wait longer.
+void PinnedAllocator::wait_for_pending(std::unique_lock<std::mutex>& lock) {
+  for (auto it = pending_.begin(); it != pending_.end();) {
+    const StreamHandle stream = it->first;
+    if (!it->second.events.empty()) {
+      const EventHandle last = it->second.events.back().event;
+      lock.unlock();
+      (void)events_->synchronize(last);  // a fault surfaces at the device's next synchronize
+      lock.lock();
     }
+    it = pending_.upper_bound(stream);
+  }
+  poll();
 }
 
 void PinnedAllocator::release_cached() {
-  for (auto& [bytes, pieces] : cached_) {
-    for (Piece* piece : pieces) {
-      internal::unpoison(piece->memory.data, piece->bytes);
-      upstream_->deallocate(piece->memory, {});
-      ++stats_.upstream_frees;
-      internal::decrease(stats_.reserved, static_cast<int64_t>(bytes));
+  for (auto& [bytes, first] : cached_)
+    while (first) {
+      const Piece* piece = std::exchange(first, first->next);
+      return_to_upstream(*piece);
       pieces_.erase(piece->memory.data);
     }
-    pieces.clear();
-  }
+}
+
+void PinnedAllocator::return_to_upstream(const Piece& piece) {
+  internal::unpoison(piece.memory.data, piece.bytes);
+  upstream_->deallocate(piece.memory, {});
+  ++stats_.upstream_frees;
+  internal::decrease(stats_.reserved, static_cast<int64_t>(piece.bytes));
 }
 
 void PinnedAllocator::record_stream(const Block& block, const Stream& stream) noexcept {
@@ -206,6 +234,7 @@ void PinnedAllocator::release_stream(const Stream& stream) noexcept {
   std::lock_guard lock(mutex_);
   for (auto& [data, piece] : pieces_)
     if (std::erase(piece->uses, stream) && !guard(*piece, stream)) piece->retired = true;
+  if (const auto queue = pending_.find(stream.handle); queue != pending_.end()) queue->second.ended = true;
 }
 
 void PinnedAllocator::empty_cache() noexcept {
@@ -217,8 +246,8 @@ void PinnedAllocator::empty_cache() noexcept {
 MemoryStats PinnedAllocator::stats() const {
   std::lock_guard lock(mutex_);
   MemoryStats stats = stats_;
-  for (const auto& [bytes, pieces] : cached_)
-    if (!pieces.empty()) stats.largest_free = static_cast<int64_t>(bytes);
+  for (const auto& [bytes, first] : cached_)
+    if (first) stats.largest_free = static_cast<int64_t>(bytes);
   return stats;
 }
 

@@ -59,30 +59,36 @@ class PinnedAllocator final : public Allocator {
     bool retired = false;  // a use could not be noted: it may never end
     int pending = 0;       // events of its last use that have not completed
     std::vector<Stream> uses;
+    Piece* next = nullptr;  // of the free ones of its size
   };
   struct Pending {
     EventHandle event;
     Piece* piece;
   };
+  struct Queue {
+    std::deque<Pending> events;  // in their order on the stream
+    bool ended = false;          // so is the stream
+  };
 
   // All to be called under the lock.
-  Status find(size_t bytes, Piece** out);
+  Status find(size_t bytes, Piece** out, std::unique_lock<std::mutex>& lock);
   Status grow(size_t bytes, Piece** out);
   Piece* take_cached(size_t bytes);
   void make_free(Piece& piece);
   bool guard(Piece& piece, const Stream& stream);
   void complete(const Pending& done);
   void poll();
-  void wait_for_pending();
+  void wait_for_pending(std::unique_lock<std::mutex>& lock);
   void release_cached();
+  void return_to_upstream(const Piece& piece);
 
   const std::unique_ptr<Allocator> upstream_;
   EventSource* const events_;  // null: the device works at once
 
   mutable std::mutex mutex_;
   std::unordered_map<const void*, std::unique_ptr<Piece>> pieces_;  // by address
-  std::map<size_t, std::vector<Piece*>> cached_;                    // by bytes, the last freed last
-  std::map<StreamHandle, std::deque<Pending>> pending_;             // in the order of the events on each stream
+  std::map<size_t, Piece*> cached_;                                 // by bytes, the last freed first
+  std::map<StreamHandle, Queue> pending_;
   std::vector<EventHandle> spare_events_;
   MemoryStats stats_;
 };

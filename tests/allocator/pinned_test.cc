@@ -1,7 +1,6 @@
 #include "vellum/allocator/pinned.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <memory>
@@ -25,7 +24,9 @@ class FakeEvents final : public EventSource {
   void enqueue(const Stream& stream) { ++enqueued_[stream.handle]; }
   void finish(const Stream& stream) { finished_[stream.handle] = enqueued_[stream.handle]; }
   size_t live() const { return live_.size(); }
-  bool fails = false;
+  bool fails = false;    // no event can be made
+  bool refuses = false;  // none can be recorded
+  bool faulty = false;   // the device has failed
   int waits = 0;
 
   Status create(EventHandle* out) noexcept override {
@@ -38,10 +39,12 @@ class FakeEvents final : public EventSource {
     return ok_status();
   }
   Status record(EventHandle event, const Stream& stream) noexcept override {
+    if (refuses) return {StatusCode::kDeviceError, "not recorded"};
     recorded_[event] = {stream.handle, enqueued_[stream.handle]};
     return ok_status();
   }
   Status query(EventHandle event) noexcept override {
+    if (faulty) return {StatusCode::kDeviceError, "fault"};
     const auto& [stream, position] = recorded_.at(event);
     return finished_[stream] >= position ? ok_status() : Status{StatusCode::kNotReady, nullptr};
   }
@@ -266,12 +269,33 @@ TEST_F(Pinned, ABlockWhoseUseCannotBeFollowedIsNotReused) {
   EXPECT_NE(next.data, used.data);
   EXPECT_EQ(pinned_->stats().active.current, 2 * static_cast<int64_t>(kMiB));
   give(next);
-  // Nor returned: the device may still write there.
+  // Nor returned before the end: the device may still write there.
   pinned_->empty_cache();
   EXPECT_EQ(counts_.live_blocks, 1);
-  make(0);
-  std::free(static_cast<char*>(used.data) - 64);  // as FakeUpstream made it
-  counts_ = {};
+}
+
+TEST_F(Pinned, AnEventThatCannotBeRecordedIsGivenBack) {
+  const Block used = take(kMiB);
+  events_.refuses = true;
+  use_and_give(used, {a_});
+  EXPECT_EQ(events_.live(), 0);
+  events_.refuses = false;
+}
+
+// The work of a device whose context is lost has ended.
+TEST_F(Pinned, AFaultEndsEveryUse) {
+  const Block used = take(kMiB);
+  use_and_give(used, {a_});
+  events_.faulty = true;
+  const Block next = take(kMiB);
+  EXPECT_EQ(next.data, used.data);
+  give(next);
+}
+
+TEST_F(Pinned, ABlockFreedTwiceEndsTheProgram) {
+  const Block block = take(kMiB);
+  give(block);
+  EXPECT_DEATH(give(block), "freed twice");
 }
 
 TEST_F(Pinned, RefusesWhatItCannotAlign) {
