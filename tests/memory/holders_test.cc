@@ -273,7 +273,7 @@ TEST(Holders, StandInTheErrorOfAKernelThatGetsNoScratchMemory) {
   const LedgerScope ledger;
   static LastFails last_fails(2);  // outlives its blocks
   const AllocatorScope scope(last_fails);
-  Tensor x = ones({300, 300}, kInt32);
+  Tensor x = ones({300, 300}, kFloat64);
   x.set_name("images");
   const std::string text = message_of<OutOfMemoryError>([&] { matmul(x, x); });
   EXPECT_THAT(text, StartsWith("matmul: out of memory on cpu ('last_fails' allocator)"));
