@@ -112,7 +112,7 @@ AccumulateGrad::Begun AccumulateGrad::accumulate(Tensor gradient) {
   Tensor& grad = state_of(*leaf_).grad;
   if (grad.defined()) {
     if (is_grad_enabled())
-      grad = add(grad, gradient);
+      internal::note_role(grad = add(grad, gradient), MemoryRole::kGradient);
     else
       grad.add_(gradient);
     return {};

@@ -31,22 +31,26 @@ class HolderGraph::Visitor final : public autograd::OwnerVisitor {
 
   void edge(const autograd::Edge& edge) override {
     const Node* node = edge.node();
-    if (node->kind() == Node::Kind::kAccumulate)
-      graph_.connect(from_, graph_.tensor_vertex(static_cast<const AccumulateGrad*>(node)->leaf()), Owns::kLeaf);
-    else
-      graph_.connect(from_, graph_.node_vertex(node), Owns::kNext);
+    if (node->kind() == Node::Kind::kAccumulate) {
+      const TensorImpl* leaf = static_cast<const AccumulateGrad*>(node)->leaf();
+      if (graph_.may_follow(leaf)) graph_.connect(from_, graph_.tensor_vertex(leaf), Owns::kLeaf);
+      return;
+    }
+    if (graph_.may_follow(node)) graph_.connect(from_, graph_.node_vertex(node), Owns::kNext);
   }
   void saved(const Tensor& tensor, std::string_view slot) override {
     graph_.connect(from_, graph_.tensor_vertex(tensor.impl_or_null()), Owns::kSaved, graph_.slot_number(slot));
   }
-  void function(const Node& node) override { graph_.connect(from_, graph_.node_vertex(&node), Owns::kFunction); }
+  void function(const Node& node) override {
+    if (graph_.may_follow(&node)) graph_.connect(from_, graph_.node_vertex(&node), Owns::kFunction);
+  }
 
  private:
   HolderGraph& graph_;
   const uint32_t from_;
 };
 
-HolderGraph::HolderGraph(Reach reach) {
+HolderGraph::HolderGraph(Reach reach) : reach_(reach) {
   live_.for_each_tensor([this](const TensorImpl* tensor) { tensor_vertex(tensor); });
   if (reach == Reach::kAll || !live_.others_have_nodes()) {
     live_.for_each_node([this](const GraphNode* node) { node_vertex(static_cast<const Node*>(node)); });
@@ -103,10 +107,12 @@ void HolderGraph::expand(uint32_t v) {
     return;
   }
   const TensorImpl& t = *vertices_[v].tensor;
-  if (t.grad_fn) connect(v, node_vertex(static_cast<const Node*>(t.grad_fn)), Owns::kGradFn);
-  if (t.base) connect(v, tensor_vertex(t.base), Owns::kBase);
+  if (const auto* node = static_cast<const Node*>(t.grad_fn); node && may_follow(node))
+    connect(v, node_vertex(node), Owns::kGradFn);
+  if (t.base && may_follow(t.base)) connect(v, tensor_vertex(t.base), Owns::kBase);
   const autograd::TensorState* state = state_of(t);
-  if (state && state->grad.defined()) connect(v, tensor_vertex(state->grad.impl_or_null()), Owns::kGrad);
+  const TensorImpl* grad = state ? state->grad.impl_or_null() : nullptr;
+  if (grad && may_follow(grad)) connect(v, tensor_vertex(grad), Owns::kGrad);
 }
 
 bool HolderGraph::is_held_outside(uint32_t v) const {

@@ -36,7 +36,7 @@ std::string HolderGraph::name_of(uint32_t v) const {
   if (vertex.node) return str_cat(vertex.node->operator_name(), "#", vertex.node->sequence());
   const TensorImpl& t = *vertex.tensor;
   if (t.name && !t.name->empty()) return *t.name;
-  if (t.grad_fn) {
+  if (t.grad_fn && may_follow(t.grad_fn)) {
     const auto& node = static_cast<const autograd::Node&>(*t.grad_fn);
     return numbered(node.operator_name(), node.sequence(), node.origin());
   }
@@ -133,7 +133,10 @@ std::string HolderGraph::path(const Held& block) {
     case MemoryCategory::kGradient:
       return name_of(vertex.keeper) + ".grad";
     case MemoryCategory::kView: {
-      const std::string base = name_of(tensor_vertex(vertex.tensor->base)), own = name_of(block.vertex);
+      const std::string own = name_of(block.vertex);
+      const auto found = numbers_.find(vertex.tensor->base);
+      if (found == numbers_.end()) return own + ", a view";
+      const std::string base = name_of(found->second);
       return own == base ? "view of " + base : own + ", view of " + base;
     }
     case MemoryCategory::kSaved:

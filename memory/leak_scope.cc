@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "vellum/allocator/memory.h"
+#include "vellum/allocator/pinned.h"
 #include "vellum/device/error.h"
 #include "vellum/device/stream.h"
 #include "vellum/memory/internal/holder_graph.h"
+#include "vellum/memory/internal/holder_rows.h"
 #include "vellum/memory/internal/ledger_state.h"
 
 namespace vellum {
@@ -88,8 +90,16 @@ LeakScope::~LeakScope() {
   }
 }
 
-int64_t LeakScope::live_bytes() const {
-  return memory_allocated() + (device_ == Device() ? 0 : memory_allocated(device_));
+std::map<const Allocator*, int64_t> LeakScope::live_bytes() const {
+  const Allocator* const counted[] = {&allocator(Device()), &allocator(device_), find_pinned_allocator(Device()),
+                                      find_pinned_allocator(device_), find_pinned_allocator(default_pinning_device())};
+  std::map<const Allocator*, int64_t> live;
+  for (const Allocator* source : counted) {
+    if (!source || live.contains(source)) continue;
+    live[source] = source->stats().active.current;
+    for (const BlockInfo& block : internal::pending_blocks(*source)) live[source] -= static_cast<int64_t>(block.bytes);
+  }
+  return live;
 }
 
 LeakReport LeakScope::report() const {
@@ -97,19 +107,18 @@ LeakReport LeakScope::report() const {
   HolderGraph graph;
   std::vector<HolderGraph::Held> outliving;
   std::vector<bool> within(graph.vertices().size());
-  int64_t within_bytes = 0;
-  const Allocator* counted[] = {&allocator(Device()), &allocator(device_)};
+  // Room that was there before and has become free: plain data may take its place.
+  std::map<const Allocator*, int64_t> room = bytes_before_;
+  for (const auto& [source, bytes] : live_bytes()) room[source] -= bytes;
   for (const HolderGraph::Held& block : graph.blocks()) {
     const StorageOrigin& origin = block.storage->origin();
     if (!origin.id || origin.epoch < epoch_) continue;
     outliving.push_back(block);
-    if (std::ranges::find(counted, block.storage->source()) != std::end(counted)) within_bytes += bytes_of(block);
+    if (const auto found = room.find(block.storage->source()); found != room.end()) found->second += bytes_of(block);
   }
   for (uint32_t v = 0; v < graph.vertices().size(); ++v)
     if (const internal::TensorImpl* t = graph.vertices()[v].tensor; t && t->storage)
       within[v] = t->storage->origin().id && t->storage->origin().epoch >= epoch_;
-  // Room that was there before and has become free: plain data may take its place.
-  int64_t room = bytes_before_ - (live_bytes() - within_bytes);
   struct Group {
     LeakReport::Leak leak;
     int64_t largest = -1;
@@ -119,8 +128,8 @@ LeakReport LeakScope::report() const {
     const internal::TensorImpl& t = *graph.vertices()[block.vertex].tensor;
     const int64_t bytes = bytes_of(block);
     if (is_expected(block, t)) continue;
-    if (is_plain(block, t) && bytes <= room) {
-      room -= bytes;
+    if (int64_t& left = room[block.storage->source()]; is_plain(block, t) && bytes <= left) {
+      left -= bytes;
       continue;
     }
     const bool is_saved = block.category == MemoryCategory::kSaved;

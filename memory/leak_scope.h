@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "vellum/memory/ledger.h"
 
 namespace vellum {
+
+class Allocator;
 
 // What outlives a LeakScope.
 struct LeakReport {
@@ -40,8 +43,9 @@ struct LeakReport {
 //
 // The ledger is on within it. Not reported are parameters, buffers, optimizer state and gradients without a history,
 // which a training loop keeps; nor tensors without a history that take no more room than what was freed meanwhile of
-// what was there before, as a running mean does that is replaced at each step (counted for the CPU and the current
-// device). Scopes nest. As a report of the ledger it must not end while another thread works on a graph.
+// what was there before, as a running mean does that is replaced at each step (counted for each allocator: of the CPU,
+// the current device, and pinned memory). Scopes nest. As a report of the ledger it must not end while another thread
+// works on a graph.
 class LeakScope {
  public:
   // `listener` is called at the end with what was found, if anything; without one it is printed to stderr.
@@ -54,14 +58,14 @@ class LeakScope {
   LeakReport report() const;
 
  private:
-  int64_t live_bytes() const;
+  std::map<const Allocator*, int64_t> live_bytes() const;
 
   const std::string name_;
   const std::function<void(const LeakReport&)> listener_;
   const LedgerScope ledger_;
   const Device device_;  // the current one
   const uint32_t epoch_;
-  const int64_t bytes_before_;
+  const std::map<const Allocator*, int64_t> bytes_before_;
 };
 
 }  // namespace vellum

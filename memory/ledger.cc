@@ -13,23 +13,14 @@ namespace vellum {
 namespace internal {
 namespace {
 
-// Freed blocks that wait for another stream; they count as active.
 class PendingBlocks final : public SegmentVisitor {
  public:
-  explicit PendingBlocks(std::vector<MemoryHolder>& rows) : rows_(rows) {}
-
   void segment(const SegmentInfo&) override {}
   void block(const BlockInfo& block) override {
-    if (block.state != BlockInfo::State::kPending) return;
-    MemoryHolder row;
-    row.category = MemoryCategory::kPending;
-    row.bytes = static_cast<int64_t>(block.bytes);
-    row.data = block.data;
-    rows_.push_back(std::move(row));
+    if (block.state == BlockInfo::State::kPending) found.push_back(block);
   }
 
- private:
-  std::vector<MemoryHolder>& rows_;
+  std::vector<BlockInfo> found;
 };
 
 void add_workspaces(const Allocator& source, std::vector<MemoryHolder>& rows) {
@@ -40,6 +31,12 @@ void add_workspaces(const Allocator& source, std::vector<MemoryHolder>& rows) {
 }
 
 }  // namespace
+
+std::vector<BlockInfo> pending_blocks(const Allocator& source) {
+  PendingBlocks pending;
+  source.visit_segments(pending);
+  return std::move(pending.found);
+}
 
 MemoryHolder workspace_row(const StorageOrigin& origin, const Allocator& source, const Block& block) {
   MemoryHolder row;
@@ -62,15 +59,18 @@ std::string module_of_label(std::string_view label, int parts) {
   return std::string(label);
 }
 
-std::vector<MemoryHolder> holder_rows(Device device, HolderGraph::Reach reach) {
-  const Allocator& source = allocator(device);
+std::vector<MemoryHolder> holder_rows(const Allocator& source, HolderGraph::Reach reach) {
   std::vector<MemoryHolder> rows;
   HolderGraph graph(reach);
   for (const HolderGraph::Held& block : graph.blocks())
     if (block.storage->source() == &source) rows.push_back(graph.row(block));
   add_workspaces(source, rows);
-  PendingBlocks pending(rows);
-  source.visit_segments(pending);
+  for (const BlockInfo& block : pending_blocks(source)) {
+    MemoryHolder& row = rows.emplace_back();
+    row.category = MemoryCategory::kPending;
+    row.bytes = static_cast<int64_t>(block.bytes);
+    row.data = block.data;
+  }
   int64_t rest = source.stats().active.current;
   for (const MemoryHolder& row : rows) rest -= row.bytes;
   if (rest != 0) {
@@ -93,7 +93,7 @@ std::string_view memory_category_name(MemoryCategory category) {
 }
 
 std::vector<MemoryHolder> memory_holders(Device device) {
-  return internal::holder_rows(device, internal::HolderGraph::Reach::kAll);
+  return internal::holder_rows(allocator(device), internal::HolderGraph::Reach::kAll);
 }
 
 std::vector<ModuleMemory> memory_by_module(Device device) {

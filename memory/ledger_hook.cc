@@ -83,14 +83,14 @@ void write_origin(StorageOrigin& origin) {
 }
 
 // The largest groups of blocks, each of one category and place, with the path to its largest block.
-std::string top_holders(Device device) {
+std::string top_holders(const Allocator& source) {
   struct Group {
     int64_t bytes = 0;
     int blocks = 0;
     MemoryHolder first;
   };
   std::map<std::string, Group> groups;
-  for (MemoryHolder& row : holder_rows(device, HolderGraph::Reach::kCareful)) {
+  for (MemoryHolder& row : holder_rows(source, HolderGraph::Reach::kCareful)) {
     const std::string key = str_cat(memory_category_name(row.category), " ", row.module, " ", row.operator_name);
     Group& group = groups[key];
     group.bytes += row.bytes;
@@ -162,12 +162,14 @@ class Hook final : public Ledger {
   } catch (const std::bad_alloc&) {
   }
 
-  std::string out_of_memory(Device device, int64_t bytes) noexcept override try {
+  std::string out_of_memory(Device device, int64_t bytes, const Allocator& source,
+                            const std::string& error) noexcept override try {
     if (!is_ledger_enabled()) return "; VELLUM_LEDGER=1 in the environment names what holds memory";
-    const std::string text = top_holders(device);
+    const std::string text = top_holders(source);
+    if (thread_state().mode & kModeDryRun) return text;  // nothing has happened but in a question
     if (BlockListener* listener = state_.listener.load(std::memory_order_acquire))
-      listener->out_of_memory(device, bytes, text);
-    if (void (*const then)(Device) = state_.at_out_of_memory.load()) then(device);
+      listener->out_of_memory(source, bytes, error + text);
+    if (void (*const then)(Device, const Allocator&) = state_.at_out_of_memory.load()) then(device, source);
     return text;
   } catch (const std::exception&) {
     return "";  // the error itself must come through

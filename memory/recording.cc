@@ -11,6 +11,7 @@ namespace {
 BlockRecord record_of(const StorageOrigin& origin, const Allocator& source, const Block& block, const Stream& stream) {
   BlockRecord record;
   record.id = origin.id;
+  record.source = &source;
   record.stream = stream;
   record.data = block.data;
   record.bytes = static_cast<int64_t>(source.active_bytes(block));
@@ -54,24 +55,22 @@ void Recording::add(MemoryEvent event) {
 void Recording::note_present() {
   HolderGraph graph;
   std::lock_guard lock(mutex_);
-  absl::flat_hash_map<Allocator*, std::pair<Device, int64_t>> known;
-  known[&allocator(Device())] = {Device(), 0};
+  absl::flat_hash_map<const Allocator*, int64_t> known;
+  known[&allocator(Device())] = 0;
   for (const HolderGraph::Held& block : graph.blocks()) {
     Storage& storage = *block.storage;
     // A block from before the ledger, which is to tell when it is freed.
     if (!storage.origin().id) storage.origin() = {next_block_id(), 0, 0, 0, 0, 0, false};
     BlockRecord record = record_of(storage.origin(), *storage.source(), storage.block(), storage.stream());
     describe(record, *graph.vertices()[block.vertex].tensor);
-    auto& [device, bytes] = known[storage.source()];
-    device = storage.device();
-    bytes += record.bytes;
+    known[storage.source()] += record.bytes;
     blocks_.live.try_emplace(record.id, record);
   }
-  for (const auto& [source, sum] : known) {
+  for (const auto& [source, bytes] : known) {
     BlockRecord rest;
     rest.id = next_block_id();
-    rest.stream.device = sum.first;
-    rest.bytes = source->stats().active.current - sum.second;
+    rest.source = source;
+    rest.bytes = source->stats().active.current - bytes;
     rest.category = MemoryCategory::kUntracked;
     if (rest.bytes > 0) blocks_.live.try_emplace(rest.id, rest);
   }
@@ -83,7 +82,7 @@ void Recording::allocated(const StorageOrigin& origin, Allocator& source, const 
   if (is_workspace) record.category = MemoryCategory::kWorkspace;
   std::lock_guard lock(mutex_);
   record.allocated = now();
-  add({record.allocated, MemoryEvent::Action::kAlloc, stream.device, record.id, record.data, record.bytes});
+  add({record.allocated, MemoryEvent::Action::kAlloc, &source, record.id, record.data, record.bytes});
   blocks_.live.try_emplace(record.id, record);
 }
 
@@ -100,15 +99,15 @@ void Recording::freed(uint64_t id, uint8_t roles) {
   blocks_.live.erase(found);
   record.freed = now();
   if (record.category != MemoryCategory::kWorkspace) record.category = category_of_roles(roles);
-  add({record.freed, MemoryEvent::Action::kFree, record.stream.device, id, record.data, record.bytes});
+  add({record.freed, MemoryEvent::Action::kFree, record.source, id, record.data, record.bytes});
   blocks_.ended.push_back(record);
   if (blocks_.ended.size() > max_events_) blocks_.ended.pop_front();
 }
 
-void Recording::out_of_memory(Device device, int64_t bytes, const std::string& text) {
+void Recording::out_of_memory(const Allocator& source, int64_t bytes, const std::string& text) {
   std::lock_guard lock(mutex_);
-  add({now(), MemoryEvent::Action::kOutOfMemory, device, 0, nullptr, bytes});
-  blocks_.out_of_memory = {device, bytes, text};
+  add({now(), MemoryEvent::Action::kOutOfMemory, &source, 0, nullptr, bytes});
+  blocks_.out_of_memory = {&source, bytes, text};
 }
 
 RecordedBlocks Recording::blocks() const {

@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "vellum/allocator/memory.h"
 #include "vellum/device/error.h"
 #include "vellum/memory/internal/recording.h"
 #include "vellum/memory/ledger.h"
@@ -22,6 +24,7 @@ struct Current {
   std::mutex mutex;
   Recording* recording = nullptr;
   std::vector<std::unique_ptr<Recording>> made;  // kept: a thread may be telling one of a block when it ends
+  std::thread::id thread;                        // that started it
   bool ledger_was_on = false;
 };
 
@@ -34,6 +37,7 @@ Current& current() {
 Recording* install(int64_t max_events) {
   Recording* recording = current().made.emplace_back(std::make_unique<Recording>(max_events)).get();
   current().recording = recording;
+  current().thread = std::this_thread::get_id();
   current().ledger_was_on = is_ledger_enabled();
   internal::ledger_state().listener.store(recording, std::memory_order_release);
   set_ledger_enabled(true);
@@ -49,20 +53,20 @@ const char* wanted_path() {
   return path;
 }
 
-void write(const std::string& path, Device device, HolderGraph::Reach reach) {
+void write(const std::string& path, Device device, const Allocator& source, HolderGraph::Reach reach) {
   internal::RecordedBlocks recorded;
   {
     std::lock_guard lock(current().mutex);
     if (current().recording) recorded = current().recording->blocks();
   }
-  internal::write_snapshot(path, device, std::move(recorded), reach);
+  internal::write_snapshot(path, device, source, std::move(recorded), reach);
 }
 
-void write_wanted(Device device) noexcept {
+void write_wanted(Device device, const Allocator& source) noexcept {
   static constinit std::atomic<bool> written = false;
   if (written.exchange(true)) return;
   try {
-    write(wanted_path(), device, HolderGraph::Reach::kCareful);  // other threads may still be at work
+    write(wanted_path(), device, source, HolderGraph::Reach::kCareful);  // other threads may still be at work
   } catch (const std::exception& error) {
     std::fprintf(stderr, "VELLUM_MEMORY_SNAPSHOT: %s\n", error.what());
   }
@@ -74,13 +78,15 @@ void write_wanted(Device device) noexcept {
   constexpr int64_t kMaxEvents = 100'000;
   install(kMaxEvents);
   internal::ledger_state().at_out_of_memory.store(&write_wanted);
-  std::atexit([] { write_wanted(Device()); });
+  std::atexit([] { write_wanted(Device(), allocator(Device())); });
   return true;
 }();
 
 }  // namespace
 
-void memory_snapshot(const std::string& path, Device device) { write(path, device, HolderGraph::Reach::kAll); }
+void memory_snapshot(const std::string& path, Device device) {
+  write(path, device, allocator(device), HolderGraph::Reach::kAll);
+}
 
 void start_memory_recording(int64_t max_events) {
   if (max_events < 1)
@@ -96,7 +102,7 @@ void stop_memory_recording() {
   std::lock_guard lock(current().mutex);
   if (!current().recording) return;
   internal::ledger_state().listener.store(nullptr, std::memory_order_release);
-  set_ledger_enabled(current().ledger_was_on);
+  if (current().thread == std::this_thread::get_id()) set_ledger_enabled(current().ledger_was_on);
   current().recording->clear();
   current().recording = nullptr;
 }

@@ -20,16 +20,17 @@ namespace vellum {
 //
 // VELLUM_MEMORY_SNAPSHOT=memory.json in the environment records from the start, on the main thread, and writes the
 // CPU's memory when the process ends (exit() or the end of main), or, at the first allocation that fails for want of
-// memory where the ledger is on, that of the device concerned; that file then stays.
+// memory where the ledger is on, that of the allocator concerned; that file then stays. Dry runs do not count.
 void memory_snapshot(const std::string& path, Device device = {});
 
 // Turns the ledger on for this thread, and keeps every allocation and release from now on of threads where it is on:
 // the last `max_events` of them, and the last `max_events` blocks that were freed, at about 200 bytes each. Blocks that
 // are older and known to the ledger are noted as allocated at 0; what else is in use is one untracked block for each
-// device that has memory in use. What upstream gives and takes is not recorded. There is one recording in a process;
+// allocator that has memory in use. What upstream gives and takes is not recorded. There is one recording in a process;
 // throws InvalidArgumentError when there is one already, or when max_events is not positive.
 void start_memory_recording(int64_t max_events = 100'000);
-// Forgets the recording and leaves the ledger as it was before it. Does nothing when there is none.
+// Forgets the recording. On the thread that started it the ledger is then as it was before; called on another thread,
+// it stays on there. Does nothing when there is none.
 void stop_memory_recording();
 
 }  // namespace vellum

@@ -10,6 +10,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/text_table.h"
 #include "vellum/memory/internal/holder_graph.h"
+#include "vellum/memory/internal/holder_rows.h"
 #include "vellum/memory/internal/recording.h"
 
 namespace vellum::internal {
@@ -69,7 +70,7 @@ class SegmentWriter final : public SegmentVisitor {
   }
   void block(const BlockInfo& block) override {
     static constexpr const char* kStates[] = {"active", "pending", "cached"};
-    const auto found = block.state == BlockInfo::State::kActive ? ids_.find(block.data) : ids_.end();
+    const auto found = block.state == BlockInfo::State::kCached ? ids_.end() : ids_.find(block.data);
     json_ += str_cat(any_block_ ? "," : "", "{\"address\":", number(block.data), ",\"bytes\":", block.bytes,
                      ",\"requested\":", block.requested, ",\"state\":\"", kStates[static_cast<size_t>(block.state)],
                      "\",\"block\":", found == ids_.end() ? 0 : found->second, "}");
@@ -100,10 +101,11 @@ std::string stats_json(const MemoryStats& stats) {
 
 class SnapshotWriter {
  public:
-  SnapshotWriter(Device device, RecordedBlocks recorded, HolderGraph::Reach reach)
-      : device_(device), source_(allocator(device)), recorded_(std::move(recorded)) {
+  SnapshotWriter(Device device, const Allocator& source, RecordedBlocks recorded, HolderGraph::Reach reach)
+      : device_(device), source_(source), recorded_(std::move(recorded)) {
     HolderGraph graph(reach);
     add_holders(graph);
+    add_pending();
     add_rest();
   }
 
@@ -111,10 +113,10 @@ class SnapshotWriter {
     std::string blocks, events, segments, holders;
     for (const BlockRecord& record : sorted_blocks()) append(&blocks, block_row(record));
     for (const MemoryEvent& event : recorded_.events)
-      if (event.device == device_) append(&events, event_row(event));
+      if (event.source == &source_) append(&events, event_row(event));
     absl::flat_hash_map<const void*, uint64_t> ids;
     for (const auto& [id, record] : recorded_.live)
-      if (record.stream.device == device_ && record.data) ids[record.data] = id;
+      if (record.source == &source_ && record.data) ids[record.data] = id;
     SegmentWriter segment_writer(ids, &segments);
     source_.visit_segments(segment_writer);
     segment_writer.close();
@@ -156,6 +158,7 @@ class SnapshotWriter {
       BlockRecord& record = recorded_.live[id];
       if (!record.id) {
         record.id = id;
+        record.source = &source_;
         record.stream = storage.stream();
         record.data = row.data;
         record.bytes = row.bytes;
@@ -175,25 +178,40 @@ class SnapshotWriter {
     }
   }
 
+  void add_pending() {
+    for (const BlockInfo& block : pending_blocks(source_)) {
+      BlockRecord record;
+      record.id = next_block_id();
+      record.source = &source_;
+      record.stream.device = device_;
+      record.data = block.data;
+      record.bytes = static_cast<int64_t>(block.bytes);
+      record.category = MemoryCategory::kPending;
+      recorded_.live[record.id] = record;
+    }
+  }
+
   // Blocks whose holders are no tensors, and what the ledger does not know: all together make what is in use.
   void add_rest() {
     BlockRecord untracked;
     int64_t rest = source_.stats().active.current;
+    std::vector<uint64_t> replaced;
     for (const auto& [id, record] : recorded_.live) {
-      if (record.stream.device != device_) continue;
+      if (record.source != &source_) continue;
       if (record.category == MemoryCategory::kUntracked) {
         untracked = record;
+        replaced.push_back(id);
         continue;
       }
       if (!holders_.contains(id)) holders_[id] = {record.category, "", ""};
       rest -= record.bytes;
     }
+    for (const uint64_t id : replaced) recorded_.live.erase(id);
+    if (rest <= 0) return;
     if (!untracked.id) untracked.id = next_block_id();
-    untracked.stream.device = device_;
+    untracked.source = &source_;
     untracked.category = MemoryCategory::kUntracked;
     untracked.bytes = rest;
-    recorded_.live.erase(untracked.id);
-    if (rest <= 0) return;
     holders_[untracked.id] = {untracked.category, "", ""};
     recorded_.live[untracked.id] = untracked;
   }
@@ -211,9 +229,9 @@ class SnapshotWriter {
   std::vector<BlockRecord> sorted_blocks() const {
     std::vector<BlockRecord> all;
     for (const BlockRecord& record : recorded_.ended)
-      if (record.stream.device == device_) all.push_back(record);
+      if (record.source == &source_) all.push_back(record);
     for (const auto& [id, record] : recorded_.live)
-      if (record.stream.device == device_) all.push_back(record);
+      if (record.source == &source_) all.push_back(record);
     std::ranges::sort(all, [](const BlockRecord& a, const BlockRecord& b) {
       return a.allocated != b.allocated ? a.allocated < b.allocated : a.id < b.id;
     });
@@ -248,7 +266,7 @@ class SnapshotWriter {
 
   std::string out_of_memory() const {
     const OutOfMemory& oom = recorded_.out_of_memory;
-    if (oom.requested < 0 || oom.device != device_) return "null";
+    if (oom.requested < 0 || oom.source != &source_) return "null";
     return str_cat("{\"requested\":", oom.requested, ",\"text\":", json_string(oom.text), "}");
   }
 
@@ -261,9 +279,10 @@ class SnapshotWriter {
 
 }  // namespace
 
-void write_snapshot(const std::string& path, Device device, RecordedBlocks recorded, HolderGraph::Reach reach) {
+void write_snapshot(const std::string& path, Device device, const Allocator& source, RecordedBlocks recorded,
+                    HolderGraph::Reach reach) {
   AtomicFile file(path);
-  SnapshotWriter(device, std::move(recorded), reach).write(file);
+  SnapshotWriter(device, source, std::move(recorded), reach).write(file);
   file.commit();
 }
 

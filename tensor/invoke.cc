@@ -6,6 +6,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
 #include "vellum/tensor/generator.h"
+#include "vellum/tensor/internal/allocate_block.h"
 #include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/loop_plan.h"
 #include "vellum/tensor/internal/make_tensor.h"
@@ -27,7 +28,7 @@ class Workspace {
   Workspace(size_t bytes, const Stream& stream, std::string_view op) : stream_(stream) {
     if (bytes == 0) return;
     source_ = &allocator(stream.device);
-    throw_if_error(source_->allocate(bytes, kDefaultAlignment, stream, &block_), op);
+    block_ = allocate_block(static_cast<int64_t>(bytes), stream, *source_, op);
     ledger_ = active_ledger();
     if (ledger_) [[unlikely]]
       ledger_->workspace_allocated(*source_, block_, stream_);

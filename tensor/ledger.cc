@@ -1,17 +1,29 @@
 #include "vellum/tensor/ledger.h"
 
+#include <new>
+
 #include "vellum/tensor/internal/live_objects.h"
 
 namespace vellum {
 namespace internal {
 
+namespace {
+
+LiveSlot* slot_for(LiveKind kind, void* object) noexcept try {
+  return LiveTable::mine().add(kind, object);
+} catch (const std::bad_alloc&) {
+  return nullptr;  // it stays untracked
+}
+
+}  // namespace
+
 void track_slow(TensorImpl& impl) noexcept {
-  if (!impl.live_slot) impl.live_slot = LiveTable::mine().add(LiveKind::kTensor, &impl);
+  if (!impl.live_slot) impl.live_slot = slot_for(LiveKind::kTensor, &impl);
   if (impl.storage->origin().wants_description && hooks().ledger) hooks().ledger->described(impl);
 }
 
 void track_slow(GraphNode& node) noexcept {
-  if (!node.live_slot) node.live_slot = LiveTable::mine().add(LiveKind::kNode, &node);
+  if (!node.live_slot) node.live_slot = slot_for(LiveKind::kNode, &node);
 }
 
 }  // namespace internal

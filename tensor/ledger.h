@@ -23,8 +23,10 @@ class Ledger {
   // Scratch memory of a kernel, allocated while kModeLedger was set, and its end.
   virtual void workspace_allocated(Allocator& source, const Block& block, const Stream& stream) noexcept = 0;
   virtual void workspace_freed(const Block& block) noexcept = 0;
-  // An allocation has failed. What to add to the error's text: the largest holders, or nothing.
-  virtual std::string out_of_memory(Device device, int64_t bytes) noexcept = 0;
+  // `source`, which serves `device`, had no memory. What to add to the error's `text`: the largest holders of its
+  // blocks, or nothing.
+  virtual std::string out_of_memory(Device device, int64_t bytes, const Allocator& source,
+                                    const std::string& text) noexcept = 0;
 
  protected:
   ~Ledger() = default;

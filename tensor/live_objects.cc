@@ -1,5 +1,6 @@
 #include "vellum/tensor/internal/live_objects.h"
 
+#include <algorithm>
 #include <new>
 #include <thread>
 #include <utility>
@@ -28,8 +29,8 @@ LiveTable* new_table(bool is_shared) {
     return table;
   }
   all.idle.reserve(all.tables.size() + 1);
-  all.tables.push_back(new LiveTable(is_shared));
-  return all.tables.back();
+  all.tables.reserve(all.tables.size() + 1);
+  return all.tables.emplace_back(new LiveTable(is_shared));
 }
 
 // For what is made while a thread's own objects are being destroyed.
@@ -115,8 +116,10 @@ LiveObjects::~LiveObjects() {
 }
 
 bool LiveObjects::others_have_nodes() const {
+  const std::vector<LiveTable*>& idle = all_tables().idle;
   for (const LiveTable* table : tables_) {
-    if (table == tls_table) continue;
+    // At exit() the main thread's own table is that of a thread that has ended.
+    if (table == tls_table || std::ranges::find(idle, table) != idle.end()) continue;
     for (const auto& chunk : table->lists_[static_cast<size_t>(LiveKind::kNode)].chunks)
       for (size_t i = 0; i < LiveTable::kChunk; ++i)
         if (chunk[i].object.load(std::memory_order_relaxed)) return true;

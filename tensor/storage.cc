@@ -1,25 +1,44 @@
 #include "vellum/tensor/storage.h"
 
 #include <new>
+#include <string>
 
 #include "vellum/allocator/memory.h"
 #include "vellum/allocator/out_of_memory.h"
 #include "vellum/device/error.h"
+#include "vellum/tensor/internal/allocate_block.h"
 #include "vellum/tensor/ledger.h"
 
 namespace vellum {
+namespace {
+
+[[noreturn, gnu::cold]] void throw_no_block(const Status& status, int64_t bytes, Device device, const Allocator& source,
+                                            std::string_view purpose) {
+  if (status.code != StatusCode::kOutOfMemory) throw_if_error(status, purpose.empty() ? "allocate" : purpose);
+  const std::string text = str_cat(purpose, purpose.empty() ? "" : ": ", out_of_memory_text(device, bytes, source));
+  Ledger* ledger = hooks().ledger;
+  throw_error<OutOfMemoryError>(text, ledger ? ledger->out_of_memory(device, bytes, source, text) : std::string());
+}
+
+}  // namespace
+
+namespace internal {
+
+Block allocate_block(int64_t bytes, const Stream& stream, Allocator& source, std::string_view purpose) {
+  Block block;
+  const Status status = source.allocate(static_cast<size_t>(bytes), kDefaultAlignment, stream, &block);
+  if (!status.ok()) [[unlikely]]
+    throw_no_block(status, bytes, stream.device, source, purpose);
+  return block;
+}
+
+}  // namespace internal
 
 Storage* Storage::allocate(int64_t bytes, Device device) { return allocate(bytes, device, allocator(device)); }
 
 Storage* Storage::allocate(int64_t bytes, Device device, Allocator& source) {
   const Stream stream = current_stream(device);
-  Block block;
-  const Status status = source.allocate(static_cast<size_t>(bytes), kDefaultAlignment, stream, &block);
-  if (!status.ok()) [[unlikely]] {
-    if (status.code != StatusCode::kOutOfMemory) throw_if_error(status, "allocate");
-    throw_error<OutOfMemoryError>(out_of_memory_text(device, bytes, source),
-                                  hooks().ledger ? hooks().ledger->out_of_memory(device, bytes) : std::string());
-  }
+  const Block block = internal::allocate_block(bytes, stream, source, "");
   auto* storage = new (internal::pool_allocate(sizeof(Storage))) Storage(&source, block, stream);
   if (Ledger* ledger = active_ledger()) [[unlikely]]
     ledger->allocated(*storage);

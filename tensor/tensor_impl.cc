@@ -26,6 +26,13 @@ void set_geometry(TensorImpl& impl, std::span<const int64_t> shape, std::span<co
   impl.flags = contiguous || numel == 0 ? TensorImpl::kContiguous : 0;
 }
 
+int64_t checked_bytes(int64_t numel, std::span<const int64_t> shape, DType dtype) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(numel, static_cast<int64_t>(dtype_size(dtype)), &bytes))
+    throw_error<ShapeError>("shape ", Dims(shape), " of ", dtype, " needs more bytes than 63 bits can count");
+  return bytes;
+}
+
 }  // namespace
 
 void TensorImpl::destroy() {
@@ -48,10 +55,7 @@ Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device devic
       break;
     }
   }
-  int64_t bytes;
-  if (__builtin_mul_overflow(numel, static_cast<int64_t>(dtype_size(dtype)), &bytes))
-    throw_error<ShapeError>("shape ", Dims(shape), " of ", dtype, " needs more bytes than 63 bits can count");
-  Storage* storage = Storage::allocate(bytes, device);
+  Storage* storage = Storage::allocate(checked_bytes(numel, shape, dtype), device);
   TensorImpl* impl = TensorImpl::create();
   impl->dtype = dtype;
   impl->device = device;
@@ -74,7 +78,7 @@ Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device devic
 
 Tensor make_pinned(std::span<const int64_t> shape, DType dtype, Device device) {
   if (is_dry_run()) return make_contiguous(shape, dtype, Device(kCPU));
-  const int64_t bytes = numel_of(shape) * static_cast<int64_t>(dtype_size(dtype));
+  const int64_t bytes = checked_bytes(numel_of(shape), shape, dtype);
   Storage* storage = Storage::allocate(bytes, Device(kCPU), pinned_allocator(device));
   const Dims strides = contiguous_strides(shape);
   Tensor pinned = make_alias(storage, shape, {strides.begin(), strides.end()}, 0, dtype);
@@ -126,21 +130,24 @@ Tensor make_view(const Tensor& source, std::span<const int64_t> shape, std::span
 
 void replace_memory(TensorImpl& to, const TensorImpl& from) {
   from.storage->retain();
-  Storage* old;
+  Storage* old_storage;
+  TensorImpl* old_base;
   {
     const LiveGuard guard(to.live_slot);
-    old = std::exchange(to.storage, from.storage);
+    old_storage = std::exchange(to.storage, from.storage);
+    old_base = std::exchange(to.base, nullptr);
+    to.dtype = from.dtype;
+    to.device = from.device;
+    to.data = from.data;
+    to.offset = from.offset;
+    const uint8_t kept = to.flags & static_cast<uint8_t>(~TensorImpl::kContiguous);
+    set_geometry(to, from.shape_span(), from.stride_span());
+    to.flags |= kept;
   }
-  old->release();
   if (to.role != MemoryRole::kNone) to.storage->note_role(to.role);
-  to.dtype = from.dtype;
-  to.device = from.device;
-  to.data = from.data;
-  to.offset = from.offset;
-  if (TensorImpl* base = std::exchange(to.base, nullptr)) base->release();
-  const uint8_t kept = to.flags & static_cast<uint8_t>(~TensorImpl::kContiguous);
-  set_geometry(to, from.shape_span(), from.stride_span());
-  to.flags |= kept;
+  // Not under the guard: what ends leaves its own table, which may be the same.
+  if (old_base) old_base->release();
+  old_storage->release();
 }
 
 Tensor untracked_alias(const Tensor& source) {

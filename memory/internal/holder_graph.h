@@ -53,7 +53,9 @@ class HolderGraph {
     uint32_t vertex;  // a tensor
   };
 
-  // kCareful leaves out graphs and gradients if another thread has nodes and so may be changing them.
+  // kCareful is for when other threads may be at work: it leaves out graphs and gradients if another thread has nodes
+  // and so may be changing them, and otherwise follows edges only to objects that are tracked, which cannot end
+  // meanwhile, and to what tracked nodes saved.
   enum class Reach : uint8_t { kAll, kCareful };
   explicit HolderGraph(Reach reach = Reach::kAll);
 
@@ -82,6 +84,8 @@ class HolderGraph {
     bool reached = false;
   };
 
+  // Whether an object may be looked into: it has been found already, or what owns it keeps it.
+  bool may_follow(const void* object) const { return reach_ == Reach::kAll || numbers_.contains(object); }
   uint32_t vertex_of(const void* object);
   uint32_t tensor_vertex(const TensorImpl* tensor);
   uint32_t node_vertex(const autograd::Node* node);
@@ -97,6 +101,7 @@ class HolderGraph {
   std::string cycle_through(uint32_t start, const std::vector<uint32_t>& component) const;
   std::vector<uint32_t> components() const;
 
+  const Reach reach_;
   LiveObjects live_;
   std::vector<Vertex> vertices_;
   std::vector<Edge> edges_;

@@ -7,8 +7,11 @@
 
 namespace vellum::internal {
 
-// memory_holders(device).
-std::vector<MemoryHolder> holder_rows(Device device, HolderGraph::Reach reach);
+// memory_holders() of one allocator.
+std::vector<MemoryHolder> holder_rows(const Allocator& source, HolderGraph::Reach reach);
+
+// Freed blocks that wait for another stream; they count as active.
+std::vector<BlockInfo> pending_blocks(const Allocator& source);
 
 // The first holder's row of a block of scratch memory.
 MemoryHolder workspace_row(const StorageOrigin& origin, const Allocator& source, const Block& block);

@@ -24,7 +24,7 @@ class BlockListener {
                          bool is_workspace) = 0;
   virtual void described(uint64_t id, const TensorImpl& tensor) = 0;
   virtual void freed(uint64_t id, uint8_t roles) = 0;
-  virtual void out_of_memory(Device device, int64_t bytes, const std::string& text) = 0;
+  virtual void out_of_memory(const Allocator& source, int64_t bytes, const std::string& text) = 0;
 
  protected:
   ~BlockListener() = default;
@@ -36,7 +36,8 @@ struct LedgerState {
   TextTable labels;
   std::atomic<uint32_t> epoch{1};  // LeakScopes that have begun or ended
   std::atomic<BlockListener*> listener{nullptr};
-  std::atomic<void (*)(Device)> at_out_of_memory{nullptr};  // called after the listener has heard of it
+  std::atomic<void (*)(Device, const Allocator&)> at_out_of_memory{
+      nullptr};  // called after the listener has heard of it
 
   std::mutex mutex;
   std::vector<WorkspaceBlock> workspaces;  // under the mutex

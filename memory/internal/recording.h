@@ -17,7 +17,8 @@ namespace vellum::internal {
 // What is known of a block, live or freed. Times in microseconds since the recording began.
 struct BlockRecord {
   uint64_t id = 0;
-  Stream stream;  // and its device
+  const Allocator* source = nullptr;  // told apart by address only: it may be gone
+  Stream stream;
   const void* data = nullptr;
   int64_t bytes = 0;
   int64_t requested = 0;
@@ -35,14 +36,14 @@ struct MemoryEvent {
   enum class Action : uint8_t { kAlloc, kFree, kOutOfMemory };
   double time = 0;
   Action action = Action::kAlloc;
-  Device device;
+  const Allocator* source = nullptr;
   uint64_t block = 0;
   const void* data = nullptr;
   int64_t bytes = 0;
 };
 
 struct OutOfMemory {
-  Device device;
+  const Allocator* source = nullptr;
   int64_t requested = -1;  // none happened
   std::string text;
 };
@@ -67,7 +68,7 @@ class Recording final : public BlockListener {
                  bool is_workspace) override;
   void described(uint64_t id, const TensorImpl& tensor) override;
   void freed(uint64_t id, uint8_t roles) override;
-  void out_of_memory(Device device, int64_t bytes, const std::string& text) override;
+  void out_of_memory(const Allocator& source, int64_t bytes, const std::string& text) override;
 
   RecordedBlocks blocks() const;  // a copy
   void clear();
@@ -85,8 +86,9 @@ class Recording final : public BlockListener {
 // The most telling of the roles that a block ever had (bits as in Storage::roles()); kUser when it had none.
 MemoryCategory category_of_roles(uint8_t roles);
 
-// Writes the file. `recorded` may be empty.
-void write_snapshot(const std::string& path, Device device, RecordedBlocks recorded, HolderGraph::Reach reach);
+// Writes the file of one allocator of a device. `recorded` may be empty.
+void write_snapshot(const std::string& path, Device device, const Allocator& source, RecordedBlocks recorded,
+                    HolderGraph::Reach reach);
 
 }  // namespace vellum::internal
 

@@ -32,7 +32,7 @@ class alignas(64) LiveTable {
   // `is_shared`: threads that have no table of their own any more enter objects under the lock.
   explicit LiveTable(bool is_shared = false) : is_shared_(is_shared) {}
 
-  // The calling thread's.
+  // The calling thread's. Throws std::bad_alloc when it has none yet and no memory is left for one.
   static LiveTable& mine();
 
   // By the table's thread. Null when no memory is left for it.
@@ -77,7 +77,7 @@ class LiveObjects {
   void for_each_node(F&& visit) const {
     for_each(LiveKind::kNode, [&](void* object) { visit(static_cast<GraphNode*>(object)); });
   }
-  // Whether a thread other than this one has nodes.
+  // Whether a thread other than this one, which has not ended, has nodes.
   bool others_have_nodes() const;
 
  private:

@@ -51,6 +51,11 @@ TEST(PinMemory, KeepsEmptyAndScalarTensors) {
   EXPECT_EQ(scalar_tensor(2.5).pin_memory().item(), 2.5);
 }
 
+TEST(PinMemory, RefusesMoreBytesThanCanBeCounted) {
+  const Tensor huge = ones({1}).expand({int64_t{1} << 62});
+  EXPECT_THAT(message_of<ShapeError>([&] { huge.pin_memory(); }), HasSubstr("more bytes than 63 bits can count"));
+}
+
 TEST(PinMemory, IsForTensorsOfTheHost) {
   const std::string message = message_of<DeviceError>([] { ones({2}).to(Device("sim")).pin_memory(); });
   EXPECT_THAT(message, HasSubstr("only tensors on the CPU"));

@@ -45,9 +45,22 @@ class EnvironmentTest(unittest.TestCase):
   def test_a_snapshot_is_written_where_memory_runs_out(self):
     snapshot = self.snapshot('oom')
     self.assertEqual(snapshot['oom']['requested'], 4 << 50)
+    self.assertIn('out of memory on cpu', snapshot['oom']['text'])
     self.assertIn('images', snapshot['oom']['text'])
     self.assertEqual(snapshot['events']['rows'][-1][1], 'oom')
     self.assertIn('images', [row[2] for row in snapshot['holders']['rows']])
+
+  def test_a_question_about_memory_that_finds_none_is_no_failure(self):
+    snapshot = self.snapshot('dry_oom')
+    self.assertIsNone(snapshot['oom'])
+    self.assertEqual(snapshot['strategy'], self.snapshot()['strategy'])
+    self.assertNotIn('oom', [row[1] for row in snapshot['events']['rows']])
+    self.assertIn('free', [row[1] for row in snapshot['events']['rows']])
+
+  def test_a_snapshot_of_exit_in_mid_program_has_what_nodes_saved(self):
+    snapshot = self.snapshot('exit')
+    saved = [row[2] for row in snapshot['holders']['rows'] if row[1] == 'saved']
+    self.assertTrue(any(path.endswith('.self') for path in saved), snapshot['holders'])
 
   def test_a_path_that_cannot_be_written_is_named_and_does_no_harm(self):
     result = self.run_program(VELLUM_MEMORY_SNAPSHOT='/no/such/folder/memory.json')

@@ -1,8 +1,10 @@
 // Who a block is said to be held by.
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
+#include "vellum/memory/internal/holder_graph.h"
 #include "vellum/nn/linear.h"
 #include "vellum/nn/optim/adamw.h"
 #include "vellum/nn/sequential.h"
@@ -204,6 +206,22 @@ TEST(Holders, InATableAreSummedByCategory) {
   EXPECT_THROW(memory_holders_table({}, -1), InvalidArgumentError);
 }
 
+// set_data() changes all of a tensor before it lets go of the old memory.
+TEST(Holders, SeeATensorBeforeOrAfterItsMemoryIsReplaced) {
+  const LedgerScope ledger;
+  Tensor x = ones({10});
+  x.set_name("x");
+  MemoryHolder seen;
+  const auto look = [](void* found) {
+    for (const MemoryHolder& row : memory_holders())
+      if (row.path == "x") *static_cast<MemoryHolder*>(found) = row;
+  };
+  x.impl().storage->watch(look, &seen);  // called when it is freed
+  x.set_data(ones({100'000}));
+  EXPECT_EQ(seen.shape, Dims({100'000}));
+  EXPECT_GE(seen.bytes, 400'000);
+}
+
 TEST(Holders, StandInTheTextOfAnOutOfMemoryError) {
   const LedgerScope ledger;
   Tensor x = ones({1 << 20});
@@ -211,6 +229,71 @@ TEST(Holders, StandInTheTextOfAnOutOfMemoryError) {
   const std::string text = message_of<OutOfMemoryError>([] { empty({int64_t{1} << 50}); });
   EXPECT_THAT(text, HasSubstr("Top holders:"));
   EXPECT_THAT(text, HasSubstr("user: images"));
+}
+
+TEST(Holders, InAnErrorAreThoseOfTheAllocatorThatFailed) {
+  const LedgerScope ledger;
+  Tensor x = ones({1 << 20});
+  x.set_name("images");
+  Tensor pinned = ones({1000}).pin_memory(Device(kCPU));
+  pinned.set_name("batch");
+  const std::string text =
+      message_of<OutOfMemoryError>([&] { x[0].expand({int64_t{1} << 50}).pin_memory(Device(kCPU)); });
+  EXPECT_THAT(text, HasSubstr("user: batch"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("images")));
+}
+
+// Has memory for all requests but the last.
+class LastFails final : public AllocatorOverride, public Allocator {
+ public:
+  explicit LastFails(int served) : left_(served) {}
+
+  Allocator& allocator_for(Device) override { return *this; }
+  std::string_view name() const override { return "last_fails"; }
+  Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override {
+    if (left_-- <= 0) return {StatusCode::kOutOfMemory, "no more"};
+    return upstream_.allocate(bytes, alignment, stream, out);
+  }
+  void deallocate(const Block& block, const Stream& stream) noexcept override { upstream_.deallocate(block, stream); }
+  MemoryStats stats() const override { return upstream_.stats(); }
+  void reset_peak_stats() noexcept override {}
+
+ private:
+  Allocator& upstream_ = allocator(Device());
+  int left_;
+};
+
+TEST(Holders, StandInTheErrorOfAKernelThatGetsNoScratchMemory) {
+  const LedgerScope ledger;
+  static LastFails last_fails(2);  // outlives its blocks
+  const AllocatorScope scope(last_fails);
+  Tensor x = ones({300, 300}, kFloat64);
+  x.set_name("images");
+  const std::string text = message_of<OutOfMemoryError>([&] { matmul(x, x); });
+  EXPECT_THAT(text, StartsWith("matmul: out of memory on cpu ('last_fails' allocator)"));
+  EXPECT_THAT(text, HasSubstr("user: images"));
+}
+
+// Another thread, where the ledger is off, may be replacing it.
+TEST(Holders, InAnErrorDoNotLeadToWhatIsNotTracked) {
+  const Tensor w = ones({1000}).requires_grad_();
+  set_memory_role(w, MemoryRole::kParameter);
+  (w * w).sum().backward();
+  const internal::TensorImpl* gradient = &w.grad().impl();
+  const LedgerScope ledger;
+  const auto reaches_it = [&](internal::HolderGraph::Reach reach) {
+    const internal::HolderGraph graph(reach);
+    return std::ranges::any_of(graph.vertices(), [&](const auto& vertex) { return vertex.tensor == gradient; });
+  };
+  EXPECT_TRUE(reaches_it(internal::HolderGraph::Reach::kAll));
+  EXPECT_FALSE(reaches_it(internal::HolderGraph::Reach::kCareful));
+}
+
+TEST(Holders, InAnErrorAreNodesForWhatTheySaved) {
+  const LedgerScope ledger;
+  const Tensor w = ones({1000}).requires_grad_();
+  const Tensor y = (w * 2).square();
+  EXPECT_THAT(message_of<OutOfMemoryError>([] { empty({int64_t{1} << 50}); }), HasSubstr(".self"));
 }
 
 }  // namespace

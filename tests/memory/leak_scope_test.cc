@@ -158,6 +158,28 @@ TEST(LeakScope, IsSilentAboutWhatATrainingLoopKeeps) {
   EXPECT_GT(sum, 0);
 }
 
+TEST(LeakScope, IsSilentAboutABatchInPinnedMemoryThatIsReplaced) {
+  Found found;
+  Tensor batch = ones({1000}).pin_memory(Device(kCPU));
+  {
+    const LeakScope scope("epoch", found.listener());
+    for (int step = 0; step < 3; ++step) batch = ones({1000}).pin_memory(Device(kCPU));
+  }
+  EXPECT_FALSE(found.any) << found.report.text();
+}
+
+TEST(LeakScope, ReportsPinnedMemoryThatGrows) {
+  Found found;
+  std::vector<Tensor> batches{ones({1000}).pin_memory(Device(kCPU))};
+  Tensor other = ones({100'000});  // makes no room there
+  {
+    const LeakScope scope("epoch", found.listener());
+    batches.push_back(ones({1000}).pin_memory(Device(kCPU)));
+    other.reset();
+  }
+  EXPECT_GE(found.report.bytes, 4000);
+}
+
 TEST(LeakScope, ReportsDataThatGrows) {
   Found found;
   std::vector<Tensor> history{zeros({1000})};

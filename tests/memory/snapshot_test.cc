@@ -10,9 +10,12 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "vellum/device/stream.h"
 #include "vellum/nn/linear.h"
 #include "vellum/nn/sequential.h"
+#include "vellum/tests/fakes/sim.h"
 #include "vellum/tests/memory/testing.h"
 
 namespace vellum::testing {
@@ -49,6 +52,7 @@ class Snapshot : public ::testing::Test {
     return snapshot["categories"][block["category"].get<size_t>()];
   }
 
+  const int64_t older_ = memory_allocated();
   const std::string path_ = ::testing::TempDir() + "/snapshot_" + std::to_string(getpid()) + ".json";
 };
 
@@ -97,6 +101,23 @@ TEST_F(Snapshot, AccountsForEveryByteInUse) {
   EXPECT_EQ(held, memory_allocated());
 }
 
+TEST_F(Snapshot, IsOfOneAllocator) {
+  start_memory_recording();
+  const Tensor x = ones({1000});
+  const int64_t before = memory_allocated();
+  const Tensor pinned = x.pin_memory(Device(kCPU));
+  const json snapshot = take();
+  EXPECT_EQ(memory_allocated(), before);
+  int64_t in_use = 0, allocated = 0;
+  for (const json& block : rows(snapshot["blocks"])) {
+    if (block["freed_us"].is_null()) in_use += block["bytes"].get<int64_t>();
+    EXPECT_NE(block["address"], reinterpret_cast<uintptr_t>(pinned.data<float>()));
+  }
+  for (const json& event : rows(snapshot["events"])) allocated += event["bytes"].get<int64_t>();
+  EXPECT_EQ(in_use, memory_allocated());
+  EXPECT_EQ(allocated, memory_stats().active.current - older_);
+}
+
 // The sum of the events is the change of what is in use: the allocator's count is the oracle.
 TEST_F(Snapshot, HasAnEventForEveryAllocationAndRelease) {
   start_memory_recording();
@@ -142,6 +163,22 @@ TEST_F(Snapshot, RemembersWhatAFreedBlockWas) {
   EXPECT_TRUE(in_module);
 }
 
+TEST_F(Snapshot, RemembersGradientsHoweverTheyCameAbout) {
+  start_memory_recording();
+  {
+    Tensor w = ones({1000}).requires_grad_();
+    Tensor y = w * 2;
+    y.retain_grad();
+    y.sum().backward();
+    w.square().sum().backward({.create_graph = true});  // a new sum of both
+    w.set_grad({});
+  }
+  const json snapshot = take();
+  int gradients = 0;
+  for (const json& block : rows(snapshot["blocks"])) gradients += category(snapshot, block) == "gradient";
+  EXPECT_EQ(gradients, 3);
+}
+
 TEST_F(Snapshot, KeepsTheLastEventsAndCountsTheOthers) {
   start_memory_recording(10);
   for (int i = 0; i < 20; ++i) ones({100});
@@ -168,6 +205,41 @@ TEST_F(Snapshot, TurnsTheLedgerOnAndLeavesItAsItWas) {
   stop_memory_recording();
   EXPECT_FALSE(is_ledger_enabled());
   EXPECT_THROW(start_memory_recording(0), InvalidArgumentError);
+}
+
+TEST_F(Snapshot, LeavesTheLedgerOfAThreadThatOnlyEndsTheRecording) {
+  start_memory_recording();
+  bool stays_on = false;
+  std::thread([&] {
+    const LedgerScope own;
+    stop_memory_recording();
+    stays_on = is_ledger_enabled();
+  }).join();
+  EXPECT_TRUE(stays_on);
+  EXPECT_TRUE(is_ledger_enabled());
+  set_ledger_enabled(false);
+}
+
+TEST_F(Snapshot, ShowsWhatWaitsForAnotherStream) {
+  const Device device("sim");
+  {
+    const sim::ModeScope mode(sim::Mode::kManual);
+    const StreamGuard stream(create_stream(device));
+    const Stream other = create_stream(device);
+    const sim::Gate gate = sim::hold(other);
+    Tensor x = zeros({1000}, device);
+    x.record_stream(other);
+    x.reset();
+    memory_snapshot(path_, device);
+    gate.open();
+  }
+  std::ifstream file(path_);
+  const json snapshot = json::parse(file);
+  int64_t pending = 0;
+  for (const json& holder : rows(snapshot["holders"]))
+    if (holder["category"] == "pending") pending += holder["bytes"].get<int64_t>();
+  EXPECT_GE(pending, 4000);
+  sim::reset(device);
 }
 
 TEST_F(Snapshot, NamesThePathThatCannotBeWritten) {
