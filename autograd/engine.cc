@@ -8,6 +8,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/object_pool.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::autograd {
@@ -164,7 +165,9 @@ void Task::retain(TaskEntry& e) {
   if (!e.node->retained()) return;
   for (internal::TensorImpl* t : *e.node->retained()) {
     const Tensor& g = e.cotangents[t->output_nr];
-    if (g.defined()) accumulate(state_of(*t).grad, options_.create_graph ? g : g.clone());
+    if (!g.defined()) continue;
+    internal::check_dry_gradient(*t);
+    accumulate(state_of(*t).grad, options_.create_graph ? g : g.clone());
   }
 }
 
