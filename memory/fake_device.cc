@@ -15,9 +15,7 @@ namespace {
 constexpr int kFakes = 256;                             // alive at once, of all models
 constexpr uintptr_t kRegion = uintptr_t{1} << 44;       // addresses of one fake device
 constexpr uint64_t kRegions = kDryAddresses / kRegion;  // before they are used again
-constexpr size_t kHostPage = 4096;                      // what page-locked memory is aligned to
 constexpr Status kFull{StatusCode::kOutOfMemory, "the budget of the dry run is used up"};
-
 constexpr Status kNoRecords{StatusCode::kOutOfMemory, "no host memory is left for the records of the dry run"};
 
 // Of one model. The functions are told which device they work for by its index.
@@ -71,7 +69,6 @@ Status release(int index, void* data, size_t bytes) noexcept {
   if (FakeDevice* fake = find(index)) fake->release(data, bytes);
   return ok_status();
 }
-Status host_allocate(int index, size_t bytes, void** out) noexcept { return allocate(index, bytes, kHostPage, out); }
 Status no_copy(int, void*, const void*, size_t, CopyKind, StreamHandle) noexcept { return ok_status(); }
 Status no_memset(int, void*, int, size_t, StreamHandle) noexcept { return ok_status(); }
 
@@ -85,10 +82,6 @@ Family* make_family(Device model) {
   family->api.copy = no_copy;
   family->api.memset = no_memset;
   family->api.shape_only = real.shape_only;
-  if (real.host_allocate) {
-    family->api.host_allocate = host_allocate;
-    family->api.host_deallocate = deallocate;
-  }
   if (real.granularity != 0) {
     family->api.granularity = real.granularity;
     family->api.reserve = reserve;

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "vellum/allocator/direct.h"
 #include "vellum/allocator/memory.h"
-#include "vellum/allocator/page_locked.h"
 #include "vellum/allocator/pinned.h"
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
@@ -54,8 +54,10 @@ class Pool {
   // Page-locked memory of the host for the device, which no peaks tell of.
   Allocator& pinned() {
     if (!pinned_) {
+      if (!device_api(device_.type).host_allocate)
+        throw_error<NotImplementedError>("pinned memory: ", device_, " has no page-locked host memory");
       fake_pinned_ = std::make_unique<internal::FakeDevice>(device_, 0);
-      pinned_ = std::make_unique<PinnedAllocator>(std::make_unique<PageLockedAllocator>(fake_pinned_->device()));
+      pinned_ = std::make_unique<PinnedAllocator>(std::make_unique<DirectAllocator>(fake_pinned_->device()));
     }
     return *pinned_;
   }

@@ -61,6 +61,10 @@ TEST(PredictOnDevice, DoesNotCountPinnedMemory) {
   expect_same(predict_peak(program), measure_peak(program));
 }
 
+TEST(PredictOnDevice, WithoutPinnedMemoryRefusesIt) {
+  EXPECT_THROW(predict_peak([] { ones({3}).pin_memory(Device("meta")); }), NotImplementedError);
+}
+
 TEST(PredictOnDevice, CopiesBetweenDevicesAreLeftOut) {
   const auto program = [] { ones({10}, Device("bare:0")).t().to(Device("bare:1")).cpu(); };
   expect_same(predict_peak(program), measure_peak(program));

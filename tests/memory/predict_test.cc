@@ -187,6 +187,11 @@ TEST(Predict, TakesRunningAveragesOfAllBatches) {
   expect_same(predict_peak(program), measure_peak(program));
 }
 
+TEST(Predict, DoesNotCountPinnedMemory) {
+  const auto program = [] { EXPECT_TRUE(ones({3}).pin_memory().mul_(2).is_pinned()); };
+  expect_same(predict_peak(program), measure_peak(program));
+}
+
 TEST(Predict, TellsWhatTheThreadAllocated) {
   const int64_t before = allocated_on_this_thread();
   predict_peak([&] {
