@@ -227,8 +227,12 @@ constinit thread_local MadeTensors* tls_made = nullptr;
 MadeTensors::MadeTensors(Pools& pools) : pools_(pools), outer_(std::exchange(tls_made, this)) {}
 // Values of numbers that are left behind may still be read.
 MadeTensors::~MadeTensors() {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& kept = *new std::vector<std::unique_ptr<Value>>;
   tls_made = outer_;
-  for (auto& [storage, made] : live_) (void)made.value.release();
+  std::lock_guard lock(mutex);
+  for (auto& [storage, made] : live_)
+    if (made.value) kept.push_back(std::move(made.value));
 }
 
 // Finds nothing where the dry run is over.

@@ -48,9 +48,9 @@ struct PredictOptions {
 //  - numbers that operators are given have their values, and so have those of scalar_tensor() until they are changed;
 //  - page-locked memory is as in a run: it does not count;
 //  - tensors from outside may be operands, and their values may be read. They do not count, and nothing may change them
-//    (writes in place, out=, requires_grad_, also on what
-//    shares their memory, as detach() does; gradients that would arrive in .grad): InvalidArgumentError or
-//    AutogradError. So build the model within `fn`;
+//    (writes in place, out=, gradients that would arrive in .grad): InvalidArgumentError or AutogradError. Nor may what
+//    shares their memory be changed or made to require gradients: clone() where a run would detach(). So build the
+//    model within `fn`;
 //  - tensors belong to this thread. Those that `fn` leaves behind have no memory and must not be used: that is an
 //    InvalidArgumentError, too. Whatever else `fn` changes in the program is not undone.
 //

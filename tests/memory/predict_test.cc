@@ -311,6 +311,19 @@ TEST(Predict, RefusesTensorsThatAreLeftBehind) {
   EXPECT_NO_THROW(predict_peak([] { zeros({3, 4}); }));
 }
 
+TEST(Predict, FreesWhatWasKeptForTensorsThatWereLeftBehind) {
+  for (int i = 0; i < 300; ++i) {  // more than the simulated devices that can be alive at once
+    Tensor escaped;
+    expect_contains(refusal([&] { escaped = zeros({3}); }), {"outlive the function"});
+  }
+}
+
+TEST(Predict, NumbersThatAreLeftBehindKeepTheirValue) {
+  Tensor escaped;
+  expect_contains(refusal([&] { escaped = scalar_tensor(3); }), {"outlive the function"});
+  EXPECT_EQ(escaped.item(), 3);
+}
+
 TEST(Predict, KnowsInnerFromOuterDryRuns) {
   predict_peak([] {
     Tensor outer = zeros({3});
