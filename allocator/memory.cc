@@ -56,10 +56,24 @@ std::atomic<Allocator*>& slot(Device device) {
   return allocators[device.type.id][device.index];
 }
 
+constinit thread_local AllocatorOverride* tls_override = nullptr;
+// What this thread allocated from overrides that do not serve it now.
+constinit thread_local int64_t tls_elsewhere = 0;
+
+int64_t allocated_here() noexcept { return tls_override ? tls_override->allocated_on_this_thread() : 0; }
+
+// What allocated_on_this_thread() tells stays the same.
+void serve_by(AllocatorOverride* override) noexcept {
+  tls_elsewhere += allocated_here();
+  tls_override = override;
+  tls_elsewhere -= allocated_here();
+}
+
 void release_stream(const Stream& stream) {
   for (const Kept* kept = all_kept.load(std::memory_order_acquire); kept; kept = kept->next)
     if (kept->device == stream.device) kept->allocator->release_stream(stream);
   if (PinnedAllocator* pinned = find_pinned_allocator(stream.device)) pinned->release_stream(stream);
+  if (thread_state().mode & kModeAllocator) tls_override->release_stream(stream);
 }
 [[maybe_unused]] const bool hooked = (set_stream_destroy_hook(release_stream), true);
 
@@ -71,8 +85,6 @@ void release_stream(const Stream& stream) {
   entry.store(made, std::memory_order_release);
   return *made;
 }
-
-constinit thread_local AllocatorOverride* tls_override = nullptr;
 
 std::string row(const char* label, const MemoryStat& stat) {
   char line[128];
@@ -126,9 +138,10 @@ void set_allocator(Device device, std::unique_ptr<Allocator> allocator) {
   entry.store(keep(device, std::move(allocator)), std::memory_order_release);
 }
 
-AllocatorScope::AllocatorScope(AllocatorOverride& override)
-    : saved_(std::exchange(tls_override, &override)), mode_(kModeAllocator, 0) {}
-AllocatorScope::~AllocatorScope() { tls_override = saved_; }
+AllocatorScope::AllocatorScope(AllocatorOverride& override) : saved_(tls_override), mode_(kModeAllocator, 0) {
+  serve_by(&override);
+}
+AllocatorScope::~AllocatorScope() { serve_by(saved_); }
 
 int64_t memory_allocated(Device device) { return memory_stats(device).active.current; }
 int64_t memory_reserved(Device device) { return memory_stats(device).reserved.current; }
@@ -149,7 +162,7 @@ std::string format_bytes(int64_t bytes) {
 }
 
 int64_t allocated_on_this_thread() noexcept {
-  int64_t sum = 0;
+  int64_t sum = tls_elsewhere + allocated_here();
   for (const Kept* kept = all_kept.load(std::memory_order_acquire); kept; kept = kept->next)
     sum += kept->allocator->allocated_on_this_thread();
   return sum;

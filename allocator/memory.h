@@ -33,6 +33,10 @@ class AllocatorOverride {
   // The allocator for a device; may throw. What it gives must live until its last block has been given back, which may
   // be after the scope.
   virtual Allocator& allocator_for(Device device) = 0;
+  // A stream is about to end: its allocators let go of it (Allocator::release_stream).
+  virtual void release_stream(const Stream& stream) noexcept = 0;
+  // The sum of Allocator::allocated_on_this_thread over those that it gave.
+  virtual int64_t allocated_on_this_thread() noexcept = 0;
 
  protected:
   ~AllocatorOverride() = default;
@@ -70,7 +74,8 @@ std::string memory_summary(Device device = {});
 // Bytes as people read them: "512 B", "1.50 KiB".
 std::string format_bytes(int64_t bytes);
 
-// The sum of Allocator::allocated_on_this_thread over all devices. It never falls.
+// The sum of Allocator::allocated_on_this_thread over all devices, with what an AllocatorScope had served. It never
+// falls.
 int64_t allocated_on_this_thread() noexcept;
 
 }  // namespace vellum

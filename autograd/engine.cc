@@ -8,6 +8,7 @@
 #include "vellum/device/error.h"
 #include "vellum/device/object_pool.h"
 #include "vellum/device/thread_state.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/ledger.h"
 #include "vellum/tensor/ops/ops.h"
 
@@ -166,6 +167,7 @@ void Task::retain(TaskEntry& e) {
   for (internal::TensorImpl* t : *e.node->retained()) {
     const Tensor& g = e.cotangents[t->output_nr];
     if (!g.defined()) continue;
+    internal::check_dry_gradient(*t);
     Tensor& grad = state_of(*t).grad;
     accumulate(grad, options_.create_graph ? g : g.clone());
     internal::note_role(grad, MemoryRole::kGradient);

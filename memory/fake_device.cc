@@ -12,10 +12,11 @@
 namespace vellum::internal {
 namespace {
 
-constexpr int kFakes = 256;                             // alive at once, of each model
+constexpr int kFakes = 256;                             // alive at once, of all models
 constexpr uintptr_t kRegion = uintptr_t{1} << 44;       // addresses of one fake device
 constexpr uint64_t kRegions = kDryAddresses / kRegion;  // before they are used again
 constexpr Status kFull{StatusCode::kOutOfMemory, "the budget of the dry run is used up"};
+constexpr Status kNoRecords{StatusCode::kOutOfMemory, "no host memory is left for the records of the dry run"};
 
 // Of one model. The functions are told which device they work for by its index.
 struct Family {
@@ -64,7 +65,10 @@ Status unmap(int index, void*, size_t bytes) noexcept {
   if (FakeDevice* fake = find(index)) fake->unmap(bytes);
   return ok_status();
 }
-Status release(int, void*, size_t) noexcept { return ok_status(); }
+Status release(int index, void* data, size_t bytes) noexcept {
+  if (FakeDevice* fake = find(index)) fake->release(data, bytes);
+  return ok_status();
+}
 Status no_copy(int, void*, const void*, size_t, CopyKind, StreamHandle) noexcept { return ok_status(); }
 Status no_memset(int, void*, int, size_t, StreamHandle) noexcept { return ok_status(); }
 
@@ -143,7 +147,7 @@ Status FakeDevice::allocate(size_t bytes, size_t alignment, void** out) noexcept
   *out = std::bit_cast<void*>(start);
   return ok_status();
 } catch (const std::bad_alloc&) {
-  return {StatusCode::kOutOfMemory, "no host memory is left for the records of the dry run"};
+  return kNoRecords;
 }
 
 // Addresses that cannot be noted for reuse are given up.
@@ -158,12 +162,28 @@ void FakeDevice::deallocate(void* data) noexcept try {
 } catch (const std::bad_alloc&) {
 }
 
-Status FakeDevice::reserve(size_t bytes, void** out) noexcept {
+Status FakeDevice::reserve(size_t bytes, void** out) noexcept try {
   std::lock_guard lock(mutex_);
-  const uintptr_t start = fresh(bytes, size_t{2} << 20);
+  std::vector<uintptr_t>& again = reserved_before_[bytes];
+  uintptr_t start = 0;
+  if (again.empty()) {
+    start = fresh(bytes, size_t{2} << 20);
+  } else {
+    start = again.back();
+    again.pop_back();
+  }
   if (start == 0) return kFull;
   *out = std::bit_cast<void*>(start);
   return ok_status();
+} catch (const std::bad_alloc&) {
+  return kNoRecords;
+}
+
+// As deallocate().
+void FakeDevice::release(void* data, size_t bytes) noexcept try {
+  std::lock_guard lock(mutex_);
+  reserved_before_[bytes].push_back(std::bit_cast<uintptr_t>(data));
+} catch (const std::bad_alloc&) {
 }
 
 Status FakeDevice::map(size_t bytes) noexcept {

@@ -16,10 +16,10 @@ namespace vellum::internal {
 // real one. It is registered as "dry run of cpu", has the page size of its model and works at once.
 //
 // Addresses are distinct among all fake devices, aligned as asked, and used again for memory of the same size, the one
-// freed last first. Thread-safe.
+// freed last first. A device has 16 TiB of them, whatever its budget. Thread-safe.
 class FakeDevice {
  public:
-  // `budget`: bytes that it has; 0: more than anybody asks for. Throws DeviceError where `model` has no backend, or
+  // `budget`: bytes that it has; 0: as many as it has addresses. Throws DeviceError where `model` has no backend, or
   // too many are alive.
   FakeDevice(Device model, int64_t budget);
   ~FakeDevice();
@@ -34,6 +34,7 @@ class FakeDevice {
   Status reserve(size_t bytes, void** out) noexcept;
   Status map(size_t bytes) noexcept;
   void unmap(size_t bytes) noexcept;
+  void release(void* data, size_t bytes) noexcept;
 
  private:
   bool take(size_t bytes);
@@ -46,6 +47,7 @@ class FakeDevice {
   uintptr_t next_, end_;                                 // addresses never given so far
   std::map<void*, size_t> live_;                         // bytes
   std::map<size_t, std::vector<uintptr_t>> free_again_;  // by bytes
+  std::map<size_t, std::vector<uintptr_t>> reserved_before_;
 };
 
 }  // namespace vellum::internal

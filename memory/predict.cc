@@ -1,13 +1,16 @@
 #include "vellum/memory/predict.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "vellum/allocator/direct.h"
 #include "vellum/allocator/memory.h"
+#include "vellum/allocator/pinned.h"
 #include "vellum/device/device_api.h"
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
@@ -48,6 +51,17 @@ class Pool {
 
   Device device() const { return device_; }
   Allocator& strategy() { return *strategy_; }
+  // Page-locked memory of the host for the device, which no peaks tell of.
+  Allocator& pinned() {
+    if (!pinned_) {
+      if (!device_api(device_.type).host_allocate)
+        throw_error<NotImplementedError>("pinned memory: ", device_, " has no page-locked host memory");
+      fake_pinned_ = std::make_unique<internal::FakeDevice>(device_, 0);
+      pinned_ = std::make_unique<PinnedAllocator>(std::make_unique<DirectAllocator>(fake_pinned_->device()));
+    }
+    return *pinned_;
+  }
+  bool owns(const Allocator* source) const { return source && (source == strategy_.get() || source == pinned_.get()); }
 
   // Called before each allocation, whose effect shows at the next call.
   void note() {
@@ -79,20 +93,36 @@ class Pool {
   }
 
   Device device_;
-  std::unique_ptr<internal::FakeDevice> fake_;
-  std::unique_ptr<Allocator> strategy_;
+  std::unique_ptr<internal::FakeDevice> fake_, fake_pinned_;
+  std::unique_ptr<Allocator> strategy_, pinned_;
   int64_t active_ = 0, reserved_ = 0;
   std::string upcoming_, active_at_, reserved_at_;
 };
 
-// Tensors that are left free their memory into the allocator whenever they die, so it stays.
-Pool::~Pool() {
-  const MemoryStats stats = strategy_->stats();
-  if (stats.allocations == stats.frees) return;
+bool has_live_blocks(const Allocator* strategy) {
+  if (!strategy) return false;
+  const MemoryStats stats = strategy->stats();
+  return stats.allocations != stats.frees;
+}
+
+// An allocator that tensors were left in: they free their memory into it whenever they die. The device stays its own.
+struct Kept {
+  std::unique_ptr<internal::FakeDevice> fake;
+  std::unique_ptr<Allocator> strategy;
+};
+
+// Lets those go that nothing lives in any more.
+void keep(Kept left) {
   static std::mutex& mutex = *new std::mutex;
-  static auto& kept = *new std::vector<std::unique_ptr<Allocator>>;
+  static auto& all = *new std::vector<Kept>;
   std::lock_guard lock(mutex);
-  kept.push_back(std::move(strategy_));
+  std::erase_if(all, [](const Kept& kept) { return !has_live_blocks(kept.strategy.get()); });
+  all.push_back(std::move(left));
+}
+
+Pool::~Pool() {
+  if (has_live_blocks(strategy_.get())) keep({std::move(fake_), std::move(strategy_)});
+  if (has_live_blocks(pinned_.get())) keep({std::move(fake_pinned_), std::move(pinned_)});
 }
 
 class Pools final : public AllocatorOverride {
@@ -105,7 +135,21 @@ class Pools final : public AllocatorOverride {
     return found.strategy();
   }
 
+  void release_stream(const Stream& stream) noexcept override {
+    for (const auto& p : pools_)
+      if (p->device() == stream.device) p->strategy().release_stream(stream);
+  }
+  int64_t allocated_on_this_thread() noexcept override {
+    int64_t sum = 0;
+    for (const auto& p : pools_) sum += p->strategy().allocated_on_this_thread();
+    return sum;
+  }
+
   MemoryPeaks peaks() { return pool(options_.device).peaks(); }
+  Allocator& pinned(Device device) { return pool(device).pinned(); }
+  bool owns(const Allocator* source) const {
+    return std::any_of(pools_.begin(), pools_.end(), [source](const auto& p) { return p->owns(source); });
+  }
 
  private:
   // The strategy of the device's own allocator.
@@ -133,40 +177,63 @@ class Pools final : public AllocatorOverride {
 
 class MadeTensors {
  public:
-  MadeTensors();
+  explicit MadeTensors(Pools& pools);
   ~MadeTensors();
   MadeTensors(const MadeTensors&) = delete;
   MadeTensors& operator=(const MadeTensors&) = delete;
 
   void add(const internal::TensorImpl& t) {
-    live_.emplace(t.storage, str_cat(t.dtype, Dims(t.shape_span()), " of ", what_runs()));
+    live_.emplace(t.storage, Made{str_cat(t.dtype, Dims(t.shape_span()), " of ", what_runs()), nullptr});
     t.storage->watch(forget, t.storage);
   }
+  // Room for one value of any dtype.
+  void* value_of(const internal::TensorImpl& t) {
+    std::unique_ptr<Value>& value = live_.at(t.storage).value;
+    value = std::make_unique<Value>();
+    return value.get();
+  }
+  Pools& pools() const { return pools_; }
 
   size_t size() const { return live_.size(); }
   // The first of them.
   std::string description() const {
     std::string text;
-    size_t named = 0;
-    for (const auto& [storage, what] : live_) {
-      if (named++ == 3) return text + ", ...";
-      text += (text.empty() ? "" : ", ") + what;
+    size_t told = 0;
+    for (const auto& [storage, made] : live_) {
+      if (told++ == 3) return text + ", ...";
+      text += (text.empty() ? "" : ", ") + made.what;
     }
     return text;
   }
 
  private:
+  struct alignas(kDefaultAlignment) Value {  // as other memory, which kernels look at
+    std::byte bytes[sizeof(complex128)] = {};
+  };
+  struct Made {
+    std::string what;
+    std::unique_ptr<Value> value;
+  };
   static void forget(void* storage);
 
+  Pools& pools_;
   MadeTensors* const outer_;
-  std::map<const void*, std::string> live_;
+  std::map<const void*, Made> live_;
 };
 
 // Those of this thread's innermost dry run.
 constinit thread_local MadeTensors* tls_made = nullptr;
 
-MadeTensors::MadeTensors() : outer_(std::exchange(tls_made, this)) {}
-MadeTensors::~MadeTensors() { tls_made = outer_; }
+MadeTensors::MadeTensors(Pools& pools) : pools_(pools), outer_(std::exchange(tls_made, this)) {}
+// Values of numbers that are left behind may still be read.
+MadeTensors::~MadeTensors() {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& kept = *new std::vector<std::unique_ptr<Value>>;
+  tls_made = outer_;
+  std::lock_guard lock(mutex);
+  for (auto& [storage, made] : live_)
+    if (made.value) kept.push_back(std::move(made.value));
+}
 
 // Finds nothing where the dry run is over.
 void MadeTensors::forget(void* storage) {
@@ -176,6 +243,9 @@ void MadeTensors::forget(void* storage) {
 class DryRunHook final : public DryRun {
  public:
   void made(const internal::TensorImpl& tensor) override { tls_made->add(tensor); }
+  void* value_of(const internal::TensorImpl& number) override { return tls_made->value_of(number); }
+  Allocator& pinned(Device device) override { return tls_made->pools().pinned(device); }
+  bool owns(const Storage& storage) const override { return tls_made->pools().owns(storage.source()); }
 };
 
 [[maybe_unused]] const bool installed = [] {
@@ -218,7 +288,7 @@ std::string moments(const std::string& name, const MemoryPeaks& peaks) {
 MemoryPeaks predict_peak(const std::function<void()>& fn, const PredictOptions& options) {
   check_function("predict_peak", fn != nullptr);
   Pools pools(options, true);
-  MadeTensors made;
+  MadeTensors made(pools);
   {
     const RandomStateGuard random;
     const AllocatorScope allocators(pools);
@@ -234,6 +304,9 @@ MemoryPeaks predict_peak(const std::function<void()>& fn, const PredictOptions& 
 
 MemoryPeaks measure_peak(const std::function<void()>& fn, const PredictOptions& options) {
   check_function("measure_peak", fn != nullptr);
+  if (internal::is_dry_run())
+    throw_error<InvalidArgumentError>(
+        "measure_peak: nothing is run within a dry run (predict_peak); measure outside of the predicted function");
   Pools pools(options, false);
   {
     const AllocatorScope allocators(pools);
@@ -244,7 +317,6 @@ MemoryPeaks measure_peak(const std::function<void()>& fn, const PredictOptions& 
 
 std::string peaks_table(std::span<const std::pair<std::string, MemoryPeaks>> columns) {
   if (columns.empty()) return {};
-  std::vector<std::pair<std::string, MemoryPeaks>> named(columns.begin(), columns.end());
   std::string text;
   char header[64];
   std::snprintf(header, sizeof header, "%-14s", "peak");

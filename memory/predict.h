@@ -32,7 +32,7 @@ struct PredictOptions {
   // Makes the strategy in the place of the registry's, for those who gave set_allocator one with options. Its argument
   // stands for the device.
   StrategyFactory make_strategy = nullptr;
-  int64_t budget = 0;  // bytes that the device has; 0: as many as are asked for
+  int64_t budget = 0;  // bytes that the device has; 0: as many as are asked for, up to the 16 TiB of a dry run
 };
 
 // Predicts what `fn` needs by a dry run on this thread: shapes and dtypes are inferred, kernels planned, outputs and
@@ -45,8 +45,11 @@ struct PredictOptions {
 //  - factories, tensors from host data, data loaders and random numbers work; the generators are put back afterwards;
 //  - reading values of a tensor that it made (item, data, to_vector, printing), and operators whose shapes depend on
 //    values (nonzero, masked_select, masks as indices) throw InvalidArgumentError;
+//  - numbers that operators are given have their values, and so have those of scalar_tensor() until they are changed;
+//  - page-locked memory is as in a run: it does not count;
 //  - tensors from outside may be operands, and their values may be read. They do not count, and nothing may change them
-//    (writes in place, out=, gradients that would arrive in .grad): InvalidArgumentError or AutogradError. So build the
+//    (writes in place, out=, gradients that would arrive in .grad): InvalidArgumentError or AutogradError. Nor may what
+//    shares their memory be changed or made to require gradients: clone() where a run would detach(). So build the
 //    model within `fn`;
 //  - tensors belong to this thread. Those that `fn` leaves behind have no memory and must not be used: that is an
 //    InvalidArgumentError, too. Whatever else `fn` changes in the program is not undone.
@@ -56,7 +59,8 @@ struct PredictOptions {
 MemoryPeaks predict_peak(const std::function<void()>& fn, const PredictOptions& options = {});
 
 // Runs `fn` on this thread with real memory from an empty pool of the same kind, which serves nobody else, and tells
-// what it needed. Tensors may outlive it: then the pool stays. `budget` is not looked at.
+// what it needed. Tensors may outlive it: then the pool stays. `budget` is not looked at. Throws InvalidArgumentError
+// within predict_peak().
 MemoryPeaks measure_peak(const std::function<void()>& fn, const PredictOptions& options = {});
 
 // A table for people to read, with a column for each: peaks_table({{"predicted", a}, {"measured", b}}).

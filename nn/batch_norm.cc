@@ -3,9 +3,19 @@
 #include "vellum/autograd/grad_mode.h"
 #include "vellum/device/error.h"
 #include "vellum/device/stream.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/ops/ops.h"
 
 namespace vellum::nn {
+namespace {
+
+// A dry run does not know it, and needs no memory that depends on it.
+double count_of(const Tensor& batches) {
+  const Tensor host = batches.cpu();
+  return vellum::internal::has_values(host) ? host.item<double>() : 0;
+}
+
+}  // namespace
 
 BatchNormBase::BatchNormBase(const char* name, uint32_t ranks, int64_t num_features, const BatchNormOptions& options)
     : class_name_(name), ranks_(ranks), num_features_(num_features), eps_(options.eps), momentum_(options.momentum) {
@@ -48,7 +58,7 @@ Tensor BatchNormBase::forward(const Tensor& input) {
   if (!is_training() || !tracks)
     return batch_norm(input, running_mean_, running_var_, weight_, bias_, !tracks, 0, eps_);
   // The count moves last, so that an input that is refused changes nothing.
-  const double momentum = momentum_ ? *momentum_ : 1 / (num_batches_tracked_.item<double>() + 1);
+  const double momentum = momentum_ ? *momentum_ : 1 / (count_of(num_batches_tracked_) + 1);
   const Tensor output = batch_norm(input, running_mean_, running_var_, weight_, bias_, true, momentum, eps_);
   num_batches_tracked_.add_(1);
   return output;

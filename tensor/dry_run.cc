@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "vellum/allocator/memory.h"
 #include "vellum/device/error.h"
 
 namespace vellum::internal {
@@ -13,12 +12,18 @@ std::string describe(const TensorImpl& t) {
   return str_cat("the tensor", name, " ", t.dtype, Dims(t.shape_span()));
 }
 
-bool is_foreign(const TensorImpl& t) { return t.storage->source() != &allocator(t.device); }
+bool is_foreign(const TensorImpl& t) { return !hooks().dry_run->owns(*t.storage); }
 
 }  // namespace
 
-void check_values(std::string_view what, const Tensor& t, const void* data) {
-  if (!is_dry_address(data)) return;
+bool has_values(const Tensor& t) {
+  const TensorImpl& impl = t.impl();
+  if (is_dry_address(impl.data)) return false;
+  return !is_dry_address(impl.storage->data()) || impl.storage->version() == 0;
+}
+
+void check_values(std::string_view what, const Tensor& t, const Tensor& host) {
+  if (has_values(host)) return;
   throw_error<InvalidArgumentError>(
       what, ": ", describe(t.impl()),
       " has no values here: a dry run (predict_peak) computes nothing; keep what reads values "
@@ -46,7 +51,8 @@ void refuse_foreign_history(std::string_view what, Inputs inputs) {
   for (const Tensor* t : inputs) {
     const TensorImpl* impl = t->impl_or_null();
     if (!impl || !impl->needs_grad() || (!impl->grad_fn && !impl->base) || !is_foreign(*impl)) continue;
-    // A view that was made in the dry run of a leaf that was not: its history is the dry run's own.
+    // A view of a leaf, whenever it was made: views keep nothing for the backward pass, so none is consumed. Where they
+    // or the leaf would keep a gradient, that is refused as it arrives.
     if (impl->grad_fn && impl->base && !impl->base->grad_fn && impl->base->flags & TensorImpl::kRequiresGrad) continue;
     throw_error<AutogradError>(what, ": ", describe(*impl),
                                " has a history from before the dry run (predict_peak), which a backward pass would "

@@ -99,7 +99,7 @@ void run_kernel(const KernelEntry& kernel, const OpCall& call, DType compute, co
 Tensor moved(const Tensor& t, Device device) {
   Tensor there = make_contiguous(t.impl().shape_span(), t.dtype(), device);
   if (t.dim() == 0 && t.device() == Device(kCPU) && is_native(fill_slot.kernel(device.type, t.dtype())))
-    fill_fresh(there, takes_values(t) ? number_at(t.impl().data, t.dtype()) : Scalar(0));
+    fill_fresh(there, has_values(t) ? number_at(t.impl().data, t.dtype()) : Scalar(0));
   else
     copy_bytes(there, t.is_contiguous() ? t : cast_copy(t, t.dtype()));
   return there;

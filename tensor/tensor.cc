@@ -41,7 +41,7 @@ void Tensor::check_data_access(const char* what, DType wanted) const {
   if (t.dtype != wanted)
     throw_error<DTypeError>(what, "<", wanted, ">: the tensor ", t.dtype, shape(), " holds ", t.dtype,
                             "; ask for that or convert with to(", wanted, ")");
-  internal::check_values(what, *this, t.data);
+  internal::check_values(what, *this, *this);
   if (t.device.type == kCPU) return;
   if (!device_api(t.device.type).host_accessible)
     throw_error<DeviceError>(what, ": the tensor ", t.dtype, shape(), " is on ", t.device,
@@ -62,16 +62,16 @@ Scalar Tensor::item_scalar() const {
   if (numel() != 1)
     throw_error<InvalidArgumentError>("item: a tensor with one element is needed, this one has shape ", shape(),
                                       "; reduce or index it first");
-  const Tensor host = cpu();
-  internal::check_values("item", *this, host.impl().data);
+  const Tensor host = device().type == kCPU ? *this : internal::readable(*this, [this] { return detach().cpu(); });
+  internal::check_values("item", *this, host);
   return internal::number_at(host.impl().data, dtype());
 }
 
 template <typename T>
 std::vector<T> Tensor::to_vector() const {
-  const Tensor host = detach().cpu().to(dtype_of<T>).contiguous();
+  const Tensor host = internal::readable(*this, [this] { return detach().cpu().to(dtype_of<T>).contiguous(); });
   const T* data = static_cast<const T*>(host.impl().data);
-  internal::check_values("to_vector", *this, data);
+  internal::check_values("to_vector", *this, host);
   return std::vector<T>(data, data + host.numel());
 }
 

@@ -77,12 +77,14 @@ Tensor make_contiguous(std::span<const int64_t> shape, DType dtype, Device devic
 }
 
 Tensor make_pinned(std::span<const int64_t> shape, DType dtype, Device device) {
-  if (is_dry_run()) return make_contiguous(shape, dtype, Device(kCPU));
   const int64_t bytes = checked_bytes(numel_of(shape), shape, dtype);
-  Storage* storage = Storage::allocate(bytes, Device(kCPU), pinned_allocator(device));
+  Allocator& source = is_dry_run() ? hooks().dry_run->pinned(device) : pinned_allocator(device);
+  Storage* storage = Storage::allocate(bytes, Device(kCPU), source);
   const Dims strides = contiguous_strides(shape);
   Tensor pinned = make_alias(storage, shape, {strides.begin(), strides.end()}, 0, dtype);
   storage->release();
+  if (is_dry_run()) [[unlikely]]
+    hooks().dry_run->made(pinned.impl());
   return pinned;
 }
 

@@ -170,7 +170,7 @@ Entry entry_for(const std::string& name, const Tensor& tensor) {
 
 void write(vellum::internal::AtomicFile& file, const Tensor& tensor) {
   const Tensor host = tensor.detach().cpu().contiguous();
-  vellum::internal::check_values("save_file", tensor, host.impl().data);
+  vellum::internal::check_values("save_file", tensor, host);
   file.write({static_cast<const char*>(host.impl().data), static_cast<size_t>(host.nbytes())});
 }
 

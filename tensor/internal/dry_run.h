@@ -19,6 +19,13 @@ namespace vellum {
 class DryRun {
  public:
   virtual void made(const internal::TensorImpl& tensor) = 0;  // with memory of its own
+  // Real memory of the host for the value of `number`, which was made: the host knows it without computing anything.
+  // Lives as long as the tensor's storage.
+  virtual void* value_of(const internal::TensorImpl& number) = 0;
+  // Where the page-locked host memory for `device` comes from. Throws as pinned_allocator does.
+  virtual Allocator& pinned(Device device) = 0;
+  // Whether the dry run allocated the memory.
+  virtual bool owns(const Storage& storage) const = 0;
 
  protected:
   ~DryRun() = default;
@@ -33,11 +40,22 @@ inline bool is_dry_run() { return thread_state().mode & kModeDryRun; }
 inline constexpr uintptr_t kDryAddresses = uintptr_t{1} << 55;
 inline bool is_dry_address(const void* data) { return std::bit_cast<uintptr_t>(data) / kDryAddresses == 1; }
 
+// Whether the host may read the values: the tensor is none of a dry run, or a number that nothing was written to since.
+bool has_values(const Tensor& t);
 // Whether the host may write the values of a fresh tensor.
 inline bool takes_values(const Tensor& t) { return !is_dry_address(t.impl().data); }
 
-// Throws InvalidArgumentError where the values of `t`, at `data`, are those of a dry run. `what` reads them.
-void check_values(std::string_view what, const Tensor& t, const void* data);
+// What `copy` makes of `t` for the host to read. In a dry run that counts, and is then done for real if `t` has values.
+template <typename Copy>
+Tensor readable(const Tensor& t, Copy copy) {
+  Tensor host = copy();
+  if (has_values(host) || !has_values(t)) return host;
+  const ModeGuard real(0, kModeDryRun | kModeAllocator);
+  return copy();
+}
+
+// Throws InvalidArgumentError where the values of `t`, which are in `host`, are those of a dry run. `what` reads them.
+void check_values(std::string_view what, const Tensor& t, const Tensor& host);
 // The same for what makes a shape of them. For use in a dry run.
 void check_shape_source(std::string_view what, const Tensor& t);
 

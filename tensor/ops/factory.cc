@@ -221,7 +221,8 @@ namespace internal {
 
 Tensor make_number(const Scalar& value, DType dtype) {
   Tensor t = make_contiguous({}, dtype, Device(kCPU));
-  if (!takes_values(t)) return t;
+  if (is_dry_run()) [[unlikely]]
+    t.impl().data = hooks().dry_run->value_of(t.impl());
   visit_dtype(dtype, [&](auto tag) {
     using T = decltype(tag);
     *static_cast<T*>(t.impl().data) = value.to<T>();

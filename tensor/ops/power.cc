@@ -1,6 +1,7 @@
 #include <cmath>
 #include <optional>
 
+#include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
@@ -30,13 +31,21 @@ std::optional<Scalar> constant_exponent(const Vjp& v) {
   return exponent.item_scalar();
 }
 
+// On the host, which knows the value of a number also in a dry run.
+Scalar less_one(const Scalar& s) {
+  if (s.kind() == Scalar::Kind::kComplex) return s.value() - 1.0;
+  if (s.kind() == Scalar::Kind::kReal) return s.real() - 1;
+  return s.to<int64_t>() - 1;
+}
+
 Tensor base_gradient(const Vjp& v) {
   const Tensor& g = v.cotangent();
   const Tensor &base = v.input(0), &exponent = v.input(1);
   if (const std::optional<Scalar> constant = constant_exponent(v)) {
     if (constant->value() == 0.0) return zeros_like(g);
     if (constant->value() == 1.0) return g;
-    const Tensor power = constant->value() == 2.0 ? base : pow(base, exponent - Scalar(1));
+    const Tensor power =
+        constant->value() == 2.0 ? base : pow(base, internal::make_number(less_one(*constant), exponent.dtype()));
     return mul(mul(g, conj(power)), internal::conjugate(*constant));
   }
   const Tensor slope = mul(exponent, pow(base, sub(exponent, 1)));

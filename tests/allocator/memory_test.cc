@@ -172,6 +172,28 @@ TEST(Memory, AllocatorsHearOfAStreamBeforeItIsDestroyed) {
   EXPECT_EQ(released, (std::vector<StreamHandle>{5, 105, 106}));
 }
 
+class NotingOverride final : public AllocatorOverride {
+ public:
+  Allocator& allocator_for(Device) override { return allocator_; }
+  void release_stream(const Stream& stream) noexcept override { allocator_.release_stream(stream); }
+  int64_t allocated_on_this_thread() noexcept override { return 0; }
+  std::vector<StreamHandle> heard;
+
+ private:
+  Noting allocator_{&heard};
+};
+
+TEST(Memory, AnOverrideHearsOfStreamsWhileItServes) {
+  const DeviceType type = register_device("overridden streams", streams_api);
+  NotingOverride override;
+  {
+    const AllocatorScope scope(override);
+    destroy_stream({Device(type, 0), 5});
+  }
+  destroy_stream({Device(type, 0), 6});
+  EXPECT_EQ(override.heard, (std::vector<StreamHandle>{5}));
+}
+
 TEST(Memory, SetAllocatorRefusesNull) {
   EXPECT_EQ(message_of<InvalidArgumentError>([] { set_allocator(host(6), nullptr); }),
             "set_allocator: the allocator for host:6 is null");

@@ -58,6 +58,16 @@ TEST(FakeDevice, UsesAddressesAgainForTheSameSize) {
   EXPECT_EQ(api.allocate(1000), a);
 }
 
+TEST(FakeDevice, ReservesReleasedAddressesAgain) {
+  FakeDevice fake(kCPU, 0);
+  constexpr size_t kBytes = size_t{1} << 43;  // half of what there is
+  for (int i = 0; i < 5; ++i) {
+    void* data = nullptr;
+    ASSERT_TRUE(fake.reserve(kBytes, &data).ok());
+    fake.release(data, kBytes);
+  }
+}
+
 TEST(FakeDevice, HasNoMoreThanItsBudget) {
   FakeDevice fake(kCPU, 1000);
   const Api api(fake);

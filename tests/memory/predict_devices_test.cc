@@ -39,6 +39,32 @@ TEST(PredictOnDevice, ReadingItsValuesIsRefused) {
   EXPECT_THROW(predict_peak([] { ones({1}, Device("bare")).cpu().data<float>(); }), InvalidArgumentError);
 }
 
+TEST(PredictOnDevice, ReadsTensorsFromOutside) {
+  const Tensor outside = full({1}, 3, Device("bare"));
+  const auto program = [&] {
+    EXPECT_EQ(outside.item(), 3);
+    EXPECT_EQ(outside.to_vector<int>(), std::vector<int>{3});
+  };
+  expect_same(predict_peak(program), measure_peak(program));
+}
+
+TEST(PredictOnDevice, DoesNotCountPinnedMemory) {
+  const data::TensorDataset dataset(randn({10, 3}), arange(10));
+  const auto program = [&] {
+    EXPECT_TRUE(ones({3}).pin_memory().mul_(2).is_pinned());
+    data::DataLoader loader(dataset, {.batch_size = 4, .pin_memory = true});
+    for (const data::Batch& batch : loader) {
+      EXPECT_TRUE(batch.data.is_pinned());
+      batch.data.mul(2);
+    }
+  };
+  expect_same(predict_peak(program), measure_peak(program));
+}
+
+TEST(PredictOnDevice, WithoutPinnedMemoryRefusesIt) {
+  EXPECT_THROW(predict_peak([] { ones({3}).pin_memory(Device("meta")); }), NotImplementedError);
+}
+
 TEST(PredictOnDevice, CopiesBetweenDevicesAreLeftOut) {
   const auto program = [] { ones({10}, Device("bare:0")).t().to(Device("bare:1")).cpu(); };
   expect_same(predict_peak(program), measure_peak(program));
