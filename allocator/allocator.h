@@ -143,8 +143,9 @@ class Allocator {
   // a strategy keeps no list.
   virtual void visit_segments(SegmentVisitor&) const {}
 
-  // What the memory offers beyond blocks, for the strategies above it; adaptors pass on their upstream's. Null: whole
-  // segments only; the device works at once, so that no use outlives the call that enqueued it.
+  // What the memory offers beyond blocks, for the strategies above it. Null: whole segments only; the device works at
+  // once, so that no use outlives the call that enqueued it. Adaptors pass on their upstream's events, and its pages if
+  // what they do is done to pages as well.
   virtual PageSource* pages() noexcept { return nullptr; }
   virtual EventSource* events() noexcept { return nullptr; }
 
