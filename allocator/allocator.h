@@ -38,7 +38,7 @@ struct MemoryStats {
   int64_t upstream_allocations = 0;
   int64_t upstream_frees = 0;
   int64_t largest_free = 0;  // largest cached block, bytes
-  int64_t limit = 0;         // bytes that the strategy may hold from upstream; 0: as many as there are
+  int64_t limit = -1;        // bytes that the strategy may hold from upstream; negative: as many as there are
 };
 
 // What a snapshot tells of the pieces of a segment, in the order of their addresses.
