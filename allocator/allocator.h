@@ -38,7 +38,7 @@ struct MemoryStats {
   int64_t upstream_allocations = 0;
   int64_t upstream_frees = 0;
   int64_t largest_free = 0;  // largest cached block, bytes
-  int64_t limit = 0;         // bytes that the strategy may hold from upstream; 0: as many as there are
+  int64_t limit = -1;        // bytes that the strategy may hold from upstream; negative: as many as there are
 };
 
 // What a snapshot tells of the pieces of a segment, in the order of their addresses.
@@ -143,8 +143,9 @@ class Allocator {
   // a strategy keeps no list.
   virtual void visit_segments(SegmentVisitor&) const {}
 
-  // What the memory offers beyond blocks, for the strategies above it; adaptors pass on their upstream's. Null: whole
-  // segments only; the device works at once, so that no use outlives the call that enqueued it.
+  // What the memory offers beyond blocks, for the strategies above it. Null: whole segments only; the device works at
+  // once, so that no use outlives the call that enqueued it. Adaptors pass on their upstream's events, and its pages if
+  // what they do is done to pages as well.
   virtual PageSource* pages() noexcept { return nullptr; }
   virtual EventSource* events() noexcept { return nullptr; }
 

@@ -86,7 +86,10 @@ void ArenaAllocator::release_stream(const Stream& stream) noexcept {
   upstream_->release_stream(stream);
   std::lock_guard lock(mutex_);
   for (const auto& [address, region] : regions_)
-    if (region->stream == stream) region->stream = Stream{stream.device};
+    if (region->stream == stream && stream.handle != 0) {
+      region->stream = Stream{stream.device};
+      region->former = stream.handle;
+    }
 }
 
 // Whether the block was a piece. If not, the records have heard of it.
@@ -103,7 +106,8 @@ bool ArenaAllocator::deallocate_piece(const Block& block, const Stream& stream) 
     if (piece == region->pieces.end()) die_of_double_free(block);
     region->pieces.erase(piece);
     if (options_.host_accessible) internal::poison(block.data, occupied(block.bytes));
-    if (stream != region->stream) {
+    // A piece may be freed on the stream that it was made for after the end of that, of which nothing may be asked.
+    if (stream != region->stream && stream.handle != region->former) {
       region->crossed = true;
       upstream_->record_stream(region->block, stream);
     }
@@ -135,15 +139,17 @@ void ArenaAllocator::unwatch(StepRecord& record) noexcept {
   if (std::erase(records_, &record)) watched_.fetch_sub(1, std::memory_order_release);
 }
 
-Status ArenaAllocator::open(size_t bytes, const Stream& stream, Region** out) noexcept try {
+Status ArenaAllocator::open(size_t bytes, const Stream& stream, bool reused, Region** out) noexcept try {
+  int64_t& beyond = beyond_upstream(id_);
   auto region = std::make_unique<Region>();
   if (const Status status = upstream_->allocate(bytes, kDefaultAlignment, stream, &region->block); !status.ok())
     return status;
+  beyond -= static_cast<int64_t>(upstream_->active_bytes(region->block));
   region->stream = stream;
+  region->reused = reused;
   region->active = upstream_->active_bytes(region->block);
   const Block block = region->block;
   try {
-    beyond_upstream(id_) -= static_cast<int64_t>(region->active);
     std::lock_guard lock(mutex_);
     *out = regions_.emplace(address_of(block.data), std::move(region)).first->second.get();
   } catch (const std::bad_alloc&) {
@@ -167,14 +173,17 @@ void ArenaAllocator::close(Region* region) noexcept {
   if (unused) return_to_upstream(std::move(unused));
 }
 
-bool ArenaAllocator::place(Region& region, size_t offset, size_t bytes, Block* out) noexcept try {
+ArenaAllocator::Placed ArenaAllocator::place(Region& region, const Stream& stream, size_t offset, size_t bytes,
+                                             Block* out) noexcept try {
   {
     std::lock_guard lock(mutex_);
+    if (region.stream != stream) return Placed::kEnded;
+    if (region.reused && region.crossed) return Placed::kCrossed;
     const auto above = region.pieces.lower_bound(offset);
-    if (above != region.pieces.end() && above->first < offset + occupied(bytes)) return false;
+    if (above != region.pieces.end() && above->first < offset + occupied(bytes)) return Placed::kTaken;
     if (above != region.pieces.begin()) {
       const auto& [below, below_bytes] = *std::prev(above);
-      if (below + occupied(below_bytes) > offset) return false;
+      if (below + occupied(below_bytes) > offset) return Placed::kTaken;
     }
     int64_t& beyond = beyond_upstream(id_);
     region.pieces.emplace_hint(above, offset, bytes);
@@ -185,14 +194,9 @@ bool ArenaAllocator::place(Region& region, size_t offset, size_t bytes, Block* o
   allocations_.fetch_add(1, std::memory_order_relaxed);
   requested_.increase(static_cast<int64_t>(bytes));
   active_.increase(static_cast<int64_t>(occupied(bytes)));
-  return true;
+  return Placed::kDone;
 } catch (const std::bad_alloc&) {
-  return false;
-}
-
-bool ArenaAllocator::is_crossed(const Region& region) const noexcept {
-  std::lock_guard lock(mutex_);
-  return region.crossed;
+  return Placed::kTaken;
 }
 
 ArenaAllocator::Region* ArenaAllocator::find(const void* data) const noexcept {

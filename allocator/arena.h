@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,10 +25,12 @@ class StepRecord;
 struct ArenaRegion {
   Block block;
   Stream stream;
-  size_t active = 0;                // bytes that `block` occupies upstream
-  std::map<size_t, size_t> pieces;  // those in use: offset and bytes as requested
-  bool held = true;                 // by the scope or plan that places pieces in it
-  bool crossed = false;             // a piece was used or freed on another stream
+  std::optional<StreamHandle> former;  // its stream's, destroyed since
+  size_t active = 0;                   // bytes that `block` occupies upstream
+  std::map<size_t, size_t> pieces;     // those in use: offset and bytes as requested
+  bool held = true;                    // by the scope or plan that places pieces in it
+  bool crossed = false;                // a piece was used or freed on another stream
+  bool reused = false;                 // places of freed pieces are given again, so that crossing ends its use
 };
 
 // A current value, its peak and the sum of all increases, of all threads.
@@ -107,12 +110,16 @@ class ArenaAllocator final : public Allocator {
   void watch(internal::StepRecord& record);
   void unwatch(internal::StepRecord& record) noexcept;
 
-  Status open(size_t bytes, const Stream& stream, Region** out) noexcept;
+  Status open(size_t bytes, const Stream& stream, bool reused, Region** out) noexcept;
   // No more pieces will be placed in the region.
   void close(Region* region) noexcept;
-  // Whether the place was free and is now taken.
-  bool place(Region& region, size_t offset, size_t bytes, Block* out) noexcept;
-  bool is_crossed(const Region& region) const noexcept;
+  enum class Placed : uint8_t {
+    kDone,
+    kTaken,    // by a piece in use
+    kCrossed,  // a region that is reused: nobody knows when its free places can be used again
+    kEnded,    // the region's stream is no longer the one asked for
+  };
+  Placed place(Region& region, const Stream& stream, size_t offset, size_t bytes, Block* out) noexcept;
 
   bool is_watched() const noexcept { return watched_.load(std::memory_order_acquire) != 0; }
   // To be called under mutex_. Null where the block is upstream's.

@@ -33,6 +33,17 @@ std::optional<Lifetime> lifetime_of(const RecordedBlock& block, size_t index, si
 
 }  // namespace
 
+template <typename Describe>
+void ArenaPlan::differ(const Describe& describe) noexcept try {
+  differs_ = true;
+  if (!report_.first_difference.empty()) return;
+  report_.first_difference = describe();
+  std::fprintf(stderr, "vellum: ArenaPlan: a step differs from the recorded one: %s; upstream serves what differs\n",
+               report_.first_difference.c_str());
+} catch (const std::exception&) {
+  // What is not said is still counted.
+}
+
 void ArenaPlan::reset() {
   if (open_)
     throw_error<InvalidArgumentError>("ArenaPlan::reset: a ReplayScope of the plan is open; call it between steps");
@@ -75,7 +86,7 @@ void ArenaPlan::end() noexcept try {
     return;
   }
   if (next_ < entries_.size())
-    differ(str_cat("it ends after allocation ", next_, ", the recorded one made ", entries_.size()));
+    differ([&] { return str_cat("it ends after allocation ", next_, ", the recorded one made ", entries_.size()); });
   ++(differs_ ? report_.differing_steps : report_.replayed_steps);
 } catch (const std::exception&) {
   forget();  // no host memory for a plan: the next steps are recorded
@@ -135,7 +146,8 @@ ArenaPlan::Entry* ArenaPlan::match(size_t bytes, size_t alignment, const Stream&
   }
   if (found != next_) {
     const size_t planned = next_ < entries_.size() ? entries_[next_].request.bytes : 0;
-    differ(str_cat("allocation ", next_, " asks for ", bytes, " bytes, the recorded one for ", planned));
+    differ(
+        [&] { return str_cat("allocation ", next_, " asks for ", bytes, " bytes, the recorded one for ", planned); });
   }
   if (!found) return nullptr;
   entries_[*found].used_in = replay_;
@@ -144,33 +156,29 @@ ArenaPlan::Entry* ArenaPlan::match(size_t bytes, size_t alignment, const Stream&
 }
 
 bool ArenaPlan::place(const Entry& entry, Block* out) {
-  if (!has_region(entry.request.stream)) return false;
-  if (arena_->place(*region_, entry.offset, entry.request.bytes, out)) return true;
-  differ(str_cat("at allocation ", &entry - entries_.data(), " of ", entry.request.bytes,
-                 " bytes a block is alive that the recorded one had freed"));
+  using Placed = ArenaAllocator::Placed;
+  const Stream& stream = entry.request.stream;
+  while (has_region(stream)) {
+    const Placed placed = arena_->place(*region_, stream, entry.offset, entry.request.bytes, out);
+    if (placed == Placed::kDone) return true;
+    differ([&] {
+      if (placed == Placed::kCrossed) return std::string("a block of the plan was used on another stream");
+      if (placed == Placed::kEnded) return std::string("the stream of the plan was destroyed");
+      return str_cat("at allocation ", &entry - entries_.data(), " of ", entry.request.bytes,
+                     " bytes a block is alive that the recorded one had freed");
+    });
+    if (placed == Placed::kTaken) return false;
+    // Nobody would know when its places can be used again. Upstream does, for the whole of it.
+    arena_->close(std::exchange(region_, nullptr));
+  }
   return false;
 }
 
 bool ArenaPlan::has_region(const Stream& stream) {
-  if (region_ && arena_->is_crossed(*region_)) {
-    // Nobody would know when its pieces can be used again. Upstream does, for the whole of it.
-    differ("a block of the plan was used on another stream");
-    arena_->close(std::exchange(region_, nullptr));
-  }
   if (region_ || no_memory_) return region_ != nullptr;
-  no_memory_ = !arena_->open(report_.region_bytes, stream, &region_).ok();
-  if (no_memory_) differ(str_cat("upstream has no region of ", report_.region_bytes, " bytes"));
+  no_memory_ = !arena_->open(report_.region_bytes, stream, true, &region_).ok();
+  if (no_memory_) differ([&] { return str_cat("upstream has no region of ", report_.region_bytes, " bytes"); });
   return !no_memory_;
-}
-
-void ArenaPlan::differ(const std::string& how) noexcept try {
-  differs_ = true;
-  if (!report_.first_difference.empty()) return;
-  report_.first_difference = how;
-  std::fprintf(stderr, "vellum: ArenaPlan: a step differs from the recorded one: %s; upstream serves what differs\n",
-               how.c_str());
-} catch (const std::exception&) {
-  // What is not said is still counted.
 }
 
 ReplayScope::ReplayScope(ArenaPlan& plan) : ArenaScopeBase(plan.device_), plan_(plan) {

@@ -73,7 +73,9 @@ class ArenaPlan {
   Entry* match(size_t bytes, size_t alignment, const Stream& stream);
   bool place(const Entry& entry, Block* out);
   bool has_region(const Stream& stream);
-  void differ(const std::string& how) noexcept;
+  // `describe` makes a text of how the step differs; called for the first difference of the plan only.
+  template <typename Describe>
+  void differ(const Describe& describe) noexcept;
 
   const Device device_;
   ArenaAllocator* arena_ = nullptr;  // that which first asked

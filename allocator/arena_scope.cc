@@ -40,10 +40,11 @@ Status ArenaScope::allocate(ArenaAllocator& arena, size_t bytes, size_t alignmen
     if (Chunk* chunk = chunk_for(bytes + step, stream)) {
       const auto start = reinterpret_cast<uintptr_t>(chunk->region->block.data);
       const size_t offset = internal::round_up(start + chunk->used, step) - start;
-      if (arena.place(*chunk->region, offset, bytes, out)) {
+      if (arena.place(*chunk->region, stream, offset, bytes, out) == ArenaAllocator::Placed::kDone) {
         chunk->used = offset + internal::round_up(bytes, kDefaultAlignment);
         return ok_status();
       }
+      chunk->used = arena.options().chunk_bytes;  // another next: this one's stream has ended
     }
   return arena.allocate_upstream(bytes, alignment, stream, out);
 } catch (const std::bad_alloc&) {
@@ -54,16 +55,16 @@ Status ArenaScope::allocate(ArenaAllocator& arena, size_t bytes, size_t alignmen
 ArenaScope::Chunk* ArenaScope::chunk_for(size_t bytes, const Stream& stream) {
   const size_t chunk_bytes = arena_->options().chunk_bytes;
   const auto found =
-      std::find_if(chunks_.begin(), chunks_.end(), [&](const Chunk& chunk) { return chunk.region->stream == stream; });
+      std::find_if(chunks_.begin(), chunks_.end(), [&](const Chunk& chunk) { return chunk.stream == stream; });
   const auto index = static_cast<size_t>(found - chunks_.begin());
   if (found != chunks_.end() && found->used + bytes <= chunk_bytes) return &*found;
   chunks_.reserve(chunks_.size() + 1);  // so that nothing throws once there is a region
   internal::ArenaRegion* region = nullptr;
-  if (!arena_->open(chunk_bytes, stream, &region).ok()) return nullptr;
+  if (!arena_->open(chunk_bytes, stream, false, &region).ok()) return nullptr;
   if (index == chunks_.size())
-    chunks_.push_back({region, 0});
+    chunks_.push_back({region, stream, 0});
   else
-    arena_->close(std::exchange(chunks_[index], Chunk{region, 0}).region);
+    arena_->close(std::exchange(chunks_[index], Chunk{region, stream, 0}).region);
   return &chunks_[index];
 }
 

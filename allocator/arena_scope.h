@@ -53,7 +53,8 @@ class ArenaScope final : private internal::ArenaScopeBase {
  private:
   struct Chunk {
     internal::ArenaRegion* region;
-    size_t used;  // bytes
+    Stream stream;  // that it was opened for
+    size_t used;    // bytes
   };
 
   Status allocate(ArenaAllocator& arena, size_t bytes, size_t alignment, const Stream& stream,

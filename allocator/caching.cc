@@ -155,13 +155,13 @@ void CachingAllocator::record_stream(const Block& block, const Stream& stream) n
 }
 
 void CachingAllocator::deallocate_slow(const Block& block, const Stream& stream) noexcept {
-  ThreadCaches::Use cache(caches_);
+  ThreadCaches::Use cache(caches_, std::nothrow);
   auto* record = static_cast<BlockRecord*>(block.handle);
   if (!record) {
     cache->frees.add(1);
     return;
   }
-  if (stream.handle != record->former) record_stream(block, stream);
+  if (heap_.tracks_uses()) heap_.note_free(record, stream);
   if (internal::StreamUses::has_uses(record)) {
     end_use(*cache, record, block.bytes);
     return heap_.defer(record);

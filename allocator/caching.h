@@ -41,8 +41,8 @@ namespace vellum {
 // it: free blocks of all streams are merged; just enough free memory goes back; the host waits for all pending blocks
 // and everything free goes back. Then the request fails with kOutOfMemory.
 //
-// Statistics: `active` counts size classes, `split` what is free in segments or pages in use, `largest_free` the largest
-// free block of the shared heap; the upstream counts are segments, or pages of extendable ones. In snapshots
+// Statistics: `active` counts size classes, `split` what is free in segments or pages in use, `largest_free` the
+// largest free block of the shared heap; the upstream counts are segments, or pages of extendable ones. In snapshots
 // the free blocks of threads are cached ones; other threads may allocate and free while one is taken. All blocks must
 // be freed before the allocator is destroyed.
 class CachingAllocator final : public Allocator {
@@ -64,12 +64,14 @@ class CachingAllocator final : public Allocator {
   uint64_t add_pressure_callback(PressureCallback callback) override;
   void remove_pressure_callback(uint64_t id) noexcept override;
   void visit_segments(SegmentVisitor& visitor) const override { heap_.visit(visitor); }
+  EventSource* events() noexcept override { return heap_.events(); }
 
   // What is wrong with the heap's lists while no other thread uses it, or nothing. For tests.
   std::string check_invariants() const { return heap_.check_invariants(); }
 
  private:
-  using Callbacks = std::vector<std::pair<uint64_t, PressureCallback>>;
+  // Shared with the threads that are calling them.
+  using Callbacks = std::vector<std::pair<uint64_t, std::shared_ptr<const PressureCallback>>>;
 
   Status allocate_slow(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept;
   Status fetch(internal::ThreadCache& cache, const internal::HeapRequest& request, internal::BlockRecord** out);
@@ -95,7 +97,7 @@ class CachingAllocator final : public Allocator {
   internal::ThreadCaches caches_;
 
   std::mutex callbacks_mutex_;
-  std::shared_ptr<const Callbacks> callbacks_;  // replaced as a whole
+  Callbacks callbacks_;
   std::atomic<bool> has_callbacks_{false};
   uint64_t last_callback_ = 0;
 };

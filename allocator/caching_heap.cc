@@ -99,6 +99,7 @@ void CachingHeap::pass_on(FreeSet* free, const Stream& donor, const Stream& take
     BlockRecord* record = *it;
     remove_free(record);
     record->stream = taker;
+    record->freed_at = ++clock_;  // not behind the taker's work for those who have begun to wait for that
     give_locked(record);
   }
 }
@@ -198,24 +199,47 @@ void CachingHeap::remove_free(BlockRecord* record) {
   count_split(record, false);
 }
 
-void CachingHeap::note_use(BlockRecord* record, const Stream& stream) noexcept {
-  std::lock_guard lock(mutex_);
+void CachingHeap::note_locked(BlockRecord* record, const Stream& stream) {
   uses_.note(record, stream);
   // From now on the block returns through the heap, not through a thread's free list.
   if (StreamUses::has_uses(record)) record->owner = nullptr;
 }
 
-void CachingHeap::release_stream(const Stream& stream) noexcept {
-  if (!uses_.active() || stream.handle == 0) return;
+void CachingHeap::note_use(BlockRecord* record, const Stream& stream) noexcept {
   std::lock_guard lock(mutex_);
-  bool owns = false;
-  for (const Segment& segment : segments_)
-    for (BlockRecord* record = segment.first; record; record = record->after) {
-      owns |= record->stream.handle == stream.handle;
-      uses_.end_use(record, stream);
-    }
-  const Stream heir{stream.device, 0};
-  if (!owns || !uses_.order(stream, heir, false)) return;
+  note_locked(record, stream);
+}
+
+void CachingHeap::note_free(BlockRecord* record, const Stream& stream) noexcept {
+  std::lock_guard lock(mutex_);
+  if (stream.handle != record->former) note_locked(record, stream);
+}
+
+Status CachingHeap::prepare(const Stream& stream) noexcept {
+  if (!uses_.active() || stream.handle == 0) return ok_status();
+  std::lock_guard lock(mutex_);
+  if (uses_.reserve()) return ok_status();
+  return {StatusCode::kOutOfMemory, "the device has no event left for the blocks of a further stream"};
+}
+
+void CachingHeap::release_stream(const Stream& stream) noexcept {
+  if (uses_.active() && stream.handle != 0) {
+    std::lock_guard lock(mutex_);
+    bool owns = false;
+    for (const Segment& segment : segments_)
+      for (BlockRecord* record = segment.first; record; record = record->after) {
+        owns |= record->stream.handle == stream.handle;
+        uses_.end_use(record, stream);
+      }
+    uses_.end_waiting(stream);
+    const Stream heir{stream.device, 0};
+    if (owns) uses_.order_last(stream, heir);
+    inherit(stream, heir);
+  }
+  upstream_->release_stream(stream);
+}
+
+void CachingHeap::inherit(const Stream& stream, const Stream& heir) {
   for (FreeSet* free : {&small_, &large_}) pass_on(free, stream, heir);
   for (Segment& segment : segments_) {
     if (segment.stream.handle == stream.handle) segment.stream = heir;

@@ -26,9 +26,10 @@ struct HeapRequest {
 };
 
 // The part of the caching strategy that all threads share: memory from upstream, best fit by size and address, split
-// exactly, merge with both neighbours. Thread-safe. Its lock is not held while upstream allocates or frees, nor while
-// the host waits for a stream. Sizes are multiples of kClassStep throughout, so a remainder is always worth keeping,
-// and what a block occupies does not depend on where it was cut from (but for max_split_size).
+// exactly, merge with both neighbours. Thread-safe. Its lock is not held while upstream allocates or frees a segment,
+// nor while the host waits for a stream; it is while pages are mapped and unmapped, which changes what lies beside.
+// Sizes are multiples of kClassStep throughout, so a remainder is always worth keeping, and what a block occupies does
+// not depend on where it was cut from (but for max_split_size).
 //
 // Small requests are cut from segments of their own, lest they break up the large ones.
 //
@@ -62,13 +63,19 @@ class CachingHeap {
   // Uses of a block in use on other streams; a block that has any is given back by `defer`, and is free when a later
   // poll finds all of them complete. Returns the bytes of such blocks.
   void note_use(BlockRecord* record, const Stream& stream) noexcept;
+  // The block is freed on `stream`, which is a use unless it is the block's own, also one that has ended since.
+  void note_free(BlockRecord* record, const Stream& stream) noexcept;
   void defer(BlockRecord* record) noexcept;
   size_t poll() noexcept;
   // Waits for all uses of blocks given back so far, and returns as `poll` does.
   size_t synchronize_pending() noexcept;
+  // To be called before blocks are asked for on `stream`: what release_stream will need. kOutOfMemory if it is not to
+  // be had.
+  Status prepare(const Stream& stream) noexcept;
   // What belongs to a stream passes to the default stream, whose later work waits for it; its uses of blocks end here.
   void release_stream(const Stream& stream) noexcept;
   bool tracks_uses() const { return uses_.active(); }
+  EventSource* events() const { return events_; }
 
   // Returns free memory to upstream until it is at least `bytes`: all by default.
   void release(size_t bytes = SIZE_MAX) noexcept;
@@ -102,6 +109,8 @@ class CachingHeap {
   void count_split(const BlockRecord* record, bool more);
   void merge_streams(const Stream& taker);
   void pass_on(FreeSet* free, const Stream& donor, const Stream& taker);
+  void inherit(const Stream& stream, const Stream& heir);
+  void note_locked(BlockRecord* record, const Stream& stream);
   size_t poll_locked();
   bool splits(const HeapRequest& request) const;
   FreeSet& free_set(const BlockRecord* record) { return record->segment->small ? small_ : large_; }

@@ -13,11 +13,33 @@ using internal::ThreadCache;
 
 namespace {
 
-thread_local bool in_callback = false;
+// The allocators whose callbacks this thread is in, innermost first.
+class InCallback {
+ public:
+  explicit InCallback(const CachingAllocator& allocator) : allocator_(allocator), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~InCallback() { innermost_ = outer_; }
+  InCallback(const InCallback&) = delete;
+  InCallback& operator=(const InCallback&) = delete;
+
+  static bool of(const CachingAllocator& allocator) {
+    const InCallback* call = innermost_;
+    while (call && &call->allocator_ != &allocator) call = call->outer_;
+    return call != nullptr;
+  }
+
+ private:
+  const CachingAllocator& allocator_;
+  const InCallback* const outer_;
+  static constinit thread_local const InCallback* innermost_;
+};
+constinit thread_local const InCallback* InCallback::innermost_ = nullptr;
 
 }  // namespace
 
 Status CachingAllocator::fetch(ThreadCache& cache, const HeapRequest& request, BlockRecord** out) {
+  if (const Status status = heap_.prepare(request.stream); !status.ok()) return status;
   poll(cache);
   if ((*out = heap_.take(request))) return ok_status();
   if (caches_.drain_remotes() && (*out = heap_.take(request))) return ok_status();
@@ -56,35 +78,35 @@ Status CachingAllocator::grow(const HeapRequest& request, BlockRecord** out) noe
 }
 
 bool CachingAllocator::run_pressure_callbacks(size_t bytes) {
-  if (!has_callbacks_.load(std::memory_order_acquire) || in_callback) return false;
-  std::shared_ptr<const Callbacks> callbacks;
+  if (!has_callbacks_.load(std::memory_order_acquire) || InCallback::of(*this)) return false;
+  Callbacks callbacks;
   {
     std::lock_guard lock(callbacks_mutex_);
     callbacks = callbacks_;
   }
   bool freed = false;
-  in_callback = true;
-  for (const auto& [id, callback] : *callbacks) freed |= callback(bytes);
-  in_callback = false;
+  const InCallback call(*this);
+  for (const auto& [id, callback] : callbacks) freed |= (*callback)(bytes);
   return freed;
 }
 
 uint64_t CachingAllocator::add_pressure_callback(PressureCallback callback) {
+  auto shared = std::make_shared<const PressureCallback>(std::move(callback));
   std::lock_guard lock(callbacks_mutex_);
-  Callbacks all = callbacks_ ? *callbacks_ : Callbacks();
-  all.emplace_back(++last_callback_, std::move(callback));
-  callbacks_ = std::make_shared<const Callbacks>(std::move(all));
+  callbacks_.emplace_back(last_callback_ + 1, std::move(shared));
+  ++last_callback_;
   has_callbacks_.store(true, std::memory_order_release);
   return last_callback_;
 }
 
 void CachingAllocator::remove_pressure_callback(uint64_t id) noexcept {
+  std::shared_ptr<const PressureCallback> removed;  // ends without the lock: what it holds may be this allocator's
   std::lock_guard lock(callbacks_mutex_);
-  if (!callbacks_) return;
-  Callbacks all = *callbacks_;
-  std::erase_if(all, [id](const auto& entry) { return entry.first == id; });
-  has_callbacks_.store(!all.empty(), std::memory_order_release);
-  callbacks_ = std::make_shared<const Callbacks>(std::move(all));
+  const auto found = std::find_if(callbacks_.begin(), callbacks_.end(), [id](const auto& e) { return e.first == id; });
+  if (found == callbacks_.end()) return;
+  removed = std::move(found->second);
+  callbacks_.erase(found);
+  has_callbacks_.store(!callbacks_.empty(), std::memory_order_release);
 }
 
 }  // namespace vellum

@@ -15,7 +15,7 @@ constexpr StreamHandle kLastStream = ~StreamHandle{0};
 }  // namespace
 
 // Waits for what the streams of free blocks have been given so far. Whatever was freed up to the returned time of the
-// heap's clock is then out of use.
+// heap's clock is then out of use; 0, and so nothing, if there is a stream for which that cannot be told.
 uint64_t CachingHeap::settle_streams() noexcept {
   if (!uses_.active()) return UINT64_MAX;
   std::unique_lock lock(mutex_);
@@ -23,12 +23,12 @@ uint64_t CachingHeap::settle_streams() noexcept {
   for (const FreeSet* free : {&small_, &large_})
     for (auto it = free->begin(); it != free->end();) {
       const Stream stream = (*it)->stream;
-      if (StreamUse* use = uses_.mark(stream)) {
-        lock.unlock();
-        (void)events_->synchronize(use->event);
-        lock.lock();
-        uses_.give_back(use);
-      }
+      StreamUse* use = uses_.mark(stream);
+      if (!use) return 0;
+      lock.unlock();
+      (void)events_->synchronize(use->event);
+      lock.lock();
+      uses_.give_back(use);
       if (stream.handle == kLastStream) break;
       it = free->lower_bound(FitKey{stream.handle + 1, 0});
     }

@@ -50,8 +50,10 @@ Status CachingHeap::grow_segment(const HeapRequest& request, size_t bytes, Block
   Status status = upstream_->allocate(bytes, kDefaultAlignment, segment.stream, &segment.memory);
   lock.lock();
   if (status.ok() && !records_.reserve(RecordPool::kMostAtOnce)) {
+    lock.unlock();
     upstream_->deallocate(segment.memory, segment.stream);
     status = kNoRecords;
+    lock.lock();
   }
   if (!status.ok()) {
     claimed_ -= bytes;

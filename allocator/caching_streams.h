@@ -37,8 +37,14 @@ class StreamUses {
 
   // A block in use is used on `stream`. Where that cannot be noted, the block is marked as lost.
   void note(BlockRecord* record, const Stream& stream) noexcept;
-  // The block's use on `stream`, if there is one, has been given to the stream as a whole.
+  // `stream` is about to end. The block's use on it, if there is one, has been given to the stream as a whole.
   void end_use(BlockRecord* record, const Stream& stream) noexcept;
+  // And so have the uses of the blocks that wait. After end_use of every block.
+  void end_waiting(const Stream& stream) noexcept;
+  // As order, whatever fails; waits for the device where it must. Needs `reserve` to have succeeded.
+  void order_last(const Stream& donor, const Stream& taker) noexcept;
+  // Whether there is an event for order_last.
+  bool reserve() noexcept;
   static bool has_uses(const BlockRecord* record) { return record->uses || record->lost; }
 
   // Records the events of a freed block's uses.
@@ -66,16 +72,22 @@ class StreamUses {
     StreamUse* pop();
   };
 
+  StreamUse* make() noexcept;
   StreamUse* take() noexcept;
   void finish(StreamUse* use, BlockRecord** finished);
   void record_again();
+  void end(StreamUse* use) noexcept;
+  void push(StreamUse* use) noexcept;
+  bool is_pending(const StreamUse* use) const;
 
   EventSource* const events_;
   std::deque<StreamUse> all_;
   std::map<StreamHandle, Queue> queues_;
+  Queue ended_;       // those of streams that have ended, in no order
   Queue unrecorded_;  // uses whose event the device would not record; tried again at each poll
   Queue resting_;     // lone events that a stream may still wait for
   StreamUse* spare_ = nullptr;
+  StreamUse* last_ = nullptr;  // for order_last alone
   size_t pending_ = 0;
   size_t unfinished_ = 0;
 };

@@ -98,7 +98,8 @@ BlockRecord* ThreadCache::detach(int shift) {
   return detached;
 }
 
-ThreadCaches::ThreadCaches(CachingHeap& heap) : instance_(next_instance()), heap_(heap) {
+ThreadCaches::ThreadCaches(CachingHeap& heap)
+    : instance_(next_instance()), heap_(heap), last_resort_cache_(add_cache()) {
   Instances& all = instances();
   std::lock_guard lock(all.mutex);
   all.alive.emplace(instance_, this);
@@ -115,33 +116,46 @@ ThreadCache* ThreadCaches::find() const noexcept {
   return tls_ended ? nullptr : caches_of_thread().find(instance_);
 }
 
-ThreadCaches::Use::Use(ThreadCaches& caches) : caches_(caches), cache_(caches.find_fast()) {
-  if (cache_) return;
+ThreadCaches::Use::Use(ThreadCaches& caches) : caches_(caches), cache_(find_or_make()) {}
+
+ThreadCaches::Use::Use(ThreadCaches& caches, std::nothrow_t) noexcept : caches_(caches) {
+  try {
+    cache_ = find_or_make();
+  } catch (const std::bad_alloc&) {
+    last_resort_ = std::unique_lock(caches_.last_resort_mutex_);
+    cache_ = caches_.last_resort_cache_;
+  }
+}
+
+ThreadCache* ThreadCaches::Use::find_or_make() {
+  if (ThreadCache* cache = caches_.find_fast()) return cache;
   if (tls_ended) {
-    cache_ = caches_.acquire();
+    ThreadCache* cache = caches_.acquire();
     borrowed_ = true;
-    return;
+    return cache;
   }
   CachesOfThread& mine = caches_of_thread();
-  cache_ = mine.find(caches_.instance_);
-  if (!cache_) {
+  ThreadCache* cache = mine.find(caches_.instance_);
+  if (!cache) {
     mine.reserve();
-    cache_ = caches_.acquire();
-    mine.add({caches_.instance_, cache_});
+    cache = caches_.acquire();
+    mine.add({caches_.instance_, cache});
   }
-  tls_cache_slots[caches_.instance_ & (kCacheSlots - 1)] = {caches_.instance_, cache_};
+  tls_cache_slots[caches_.instance_ & (kCacheSlots - 1)] = {caches_.instance_, cache};
+  return cache;
 }
 
 ThreadCaches::Use::~Use() {
   if (borrowed_) caches_.retire(cache_);
 }
 
+ThreadCache* ThreadCaches::add_cache() { return all_.emplace_back(std::make_unique<ThreadCache>(peaks_)).get(); }
+
 ThreadCache* ThreadCaches::acquire() {
   std::lock_guard lock(mutex_);
   if (idle_.empty()) {
     idle_.reserve(all_.size() + 1);  // so that retiring cannot fail
-    all_.push_back(std::make_unique<ThreadCache>(peaks_));
-    idle_.push_back(all_.back().get());
+    idle_.push_back(add_cache());
   }
   ThreadCache* cache = idle_.back();
   idle_.pop_back();

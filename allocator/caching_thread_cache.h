@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "vellum/allocator/caching_counters.h"
@@ -112,6 +113,8 @@ class ThreadCaches {
   class Use {
    public:
     explicit Use(ThreadCaches& caches);
+    // Where there is no host memory for a cache, the one that is there for this, which threads hold one at a time.
+    Use(ThreadCaches& caches, std::nothrow_t) noexcept;
     ~Use();
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
@@ -119,9 +122,12 @@ class ThreadCaches {
     ThreadCache* operator->() const { return cache_; }
 
    private:
+    ThreadCache* find_or_make();
+
     ThreadCaches& caches_;
-    ThreadCache* cache_;
+    ThreadCache* cache_ = nullptr;
     bool borrowed_ = false;
+    std::unique_lock<std::mutex> last_resort_;
   };
 
   // Moves the blocks that threads gave back to others' caches to the heap. Returns whether there were any.
@@ -134,6 +140,7 @@ class ThreadCaches {
 
  private:
   ThreadCache* acquire();
+  ThreadCache* add_cache();
 
   // What every allocation reads, apart from what others write.
   alignas(64) const uint64_t instance_;
@@ -143,6 +150,8 @@ class ThreadCaches {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<ThreadCache>> all_;
   std::vector<ThreadCache*> idle_;
+  std::mutex last_resort_mutex_;
+  ThreadCache* const last_resort_cache_;  // of `all_`; owns no block
 };
 
 }  // namespace vellum::internal

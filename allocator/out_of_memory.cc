@@ -13,7 +13,7 @@ std::string out_of_memory_text(Device device, int64_t bytes, const Allocator& so
       str_cat("out of memory on ", device, " ('", source.name(), "' allocator): ", format_bytes(bytes), " (", bytes,
               " bytes) requested, ", format_bytes(stats.active.current), " live, ", format_bytes(cached),
               " cached, largest free block ", format_bytes(stats.largest_free), ", fragmentation ", fragmented, "%");
-  if (stats.limit > 0) text += str_cat(", limit ", format_bytes(stats.limit));
+  if (stats.limit >= 0) text += str_cat(", limit ", format_bytes(stats.limit));
   return text + "; free tensors, use a smaller batch or call empty_cache()";
 }
 

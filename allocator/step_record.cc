@@ -11,12 +11,10 @@ void StepRecord::begin() {
   current_.clear();
   std::erase_if(live_, [&](const auto& block) { return block.second.step < step_; });
   ++step_;
-  open_ = true;
   broken_ = false;
 }
 
 bool StepRecord::end() {
-  open_ = false;
   return !broken_ && !current_.empty() &&
          std::equal(current_.begin(), current_.end(), previous_.begin(), previous_.end(),
                     [](const RecordedBlock& a, const RecordedBlock& b) {

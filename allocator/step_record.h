@@ -55,7 +55,6 @@ class StepRecord {
   std::vector<RecordedBlock> previous_, current_;
   std::unordered_map<const void*, Place> live_;
   size_t step_ = 0;  // number of the current one, from 1
-  bool open_ = false;
   bool broken_ = false;
 };
 

@@ -11,7 +11,9 @@
 namespace vellum {
 
 // Passes everything on to the strategy that it wraps and owns. Adaptors derive from it and override what they change;
-// they can be stacked in any order, and blocks are those of the strategy. To put one around what serves a device:
+// they can be stacked in any order, and blocks are those of the strategy. Put below a strategy, they see the segments
+// that it takes; one that does nothing to pages offers none, lest the strategy take its memory past it. To put one
+// around what serves a device:
 //
 //   auto limit = std::make_unique<LimitAdaptor>(make_default_allocator(device), size_t{1} << 30);
 //   set_allocator(device, std::move(limit));

@@ -34,6 +34,8 @@ class FaultInjectionAdaptor final : public Adaptor {
 
   Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override;
 
+  PageSource* pages() noexcept override { return nullptr; }
+
   // Replaces the faults and begins both counts anew.
   void inject(InjectedFaults faults);
   int64_t allocations() const;  // asked for since the faults were set, the failed ones among them

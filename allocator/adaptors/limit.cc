@@ -44,7 +44,7 @@ void LimitAdaptor::deallocate(const Block& block, const Stream& stream) noexcept
 MemoryStats LimitAdaptor::stats() const {
   MemoryStats stats = Adaptor::stats();
   const auto limit = static_cast<int64_t>(std::min<size_t>(limit_, std::numeric_limits<int64_t>::max()));
-  stats.limit = stats.limit > 0 ? std::min(stats.limit, limit) : limit;
+  stats.limit = stats.limit >= 0 ? std::min(stats.limit, limit) : limit;
   return stats;
 }
 

@@ -25,6 +25,7 @@ class LimitAdaptor final : public Adaptor {
   Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override;
   void deallocate(const Block& block, const Stream& stream) noexcept override;
 
+  PageSource* pages() noexcept override { return nullptr; }
   // Upstream's, with this limit where it is the smaller one: what is thrown for want of memory names it.
   MemoryStats stats() const override;
 

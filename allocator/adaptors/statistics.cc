@@ -60,6 +60,14 @@ MemoryCounters StatisticsAdaptor::pop_counters() {
   return counted;
 }
 
+StatisticsScope::~StatisticsScope() {
+  try {
+    statistics_.pop_counters();
+  } catch (const InvalidArgumentError&) {
+    // Popped already: what the scope counted has gone where it belongs.
+  }
+}
+
 MemoryCounters StatisticsAdaptor::counters() const {
   std::lock_guard lock(mutex_);
   return stack_.back();

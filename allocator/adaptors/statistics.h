@@ -30,6 +30,7 @@ class StatisticsAdaptor final : public Adaptor {
 
   Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override;
   void deallocate(const Block& block, const Stream& stream) noexcept override;
+  PageSource* pages() noexcept override { return nullptr; }
 
   // Starts counting from 0.
   void push_counters();
@@ -44,11 +45,11 @@ class StatisticsAdaptor final : public Adaptor {
   std::vector<MemoryCounters> stack_;
 };
 
-// Counts for a scope.
+// Counts for a scope. Ends without counters of its own where someone else has popped all.
 class StatisticsScope {
  public:
   explicit StatisticsScope(StatisticsAdaptor& statistics) : statistics_(statistics) { statistics_.push_counters(); }
-  ~StatisticsScope() { statistics_.pop_counters(); }
+  ~StatisticsScope();
   StatisticsScope(const StatisticsScope&) = delete;
   StatisticsScope& operator=(const StatisticsScope&) = delete;
 

@@ -72,7 +72,7 @@ class TraceAdaptor final : public Adaptor {
 
   Status allocate(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept override;
   void deallocate(const Block& block, const Stream& stream) noexcept override;
-  PageSource* pages() noexcept override { return pages_ ? &*pages_ : Adaptor::pages(); }
+  PageSource* pages() noexcept override { return pages_ ? &*pages_ : nullptr; }
 
  private:
   class TracedPages final : public PageSource {

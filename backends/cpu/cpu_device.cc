@@ -68,7 +68,7 @@ Status reserve(int, size_t bytes, void** out) noexcept {
   char* const begin = static_cast<char*>(range);
   const size_t front = -reinterpret_cast<uintptr_t>(range) % kHugePage;
   if (front > 0) munmap(begin, front);
-  if (front < kHugePage) munmap(begin + front + bytes, kHugePage - front);
+  munmap(begin + front + bytes, kHugePage - front);
   *out = begin + front;
 #ifdef MADV_HUGEPAGE
   madvise(*out, bytes, MADV_HUGEPAGE);

@@ -13,6 +13,7 @@
 #include "vellum/allocator/adaptors/limit.h"
 #include "vellum/allocator/adaptors/statistics.h"
 #include "vellum/allocator/adaptors/trace.h"
+#include "vellum/allocator/caching.h"
 #include "vellum/device/error.h"
 #include "vellum/tests/allocator/fake_upstream.h"
 
@@ -59,7 +60,7 @@ class Noting final : public Allocator {
   }
   void release_stream(const Stream& stream) noexcept override { note("release_stream", stream.handle); }
   void empty_cache() noexcept override { note("empty_cache"); }
-  MemoryStats stats() const override { return {.allocations = 7}; }
+  MemoryStats stats() const override { return {.allocations = 7}; }  // no limit
   void reset_peak_stats() noexcept override { note("reset_peak_stats"); }
   int64_t allocated_on_this_thread() noexcept override { return 11; }
   size_t active_bytes(const Block& block) const noexcept override { return 2 * block.bytes; }
@@ -123,7 +124,7 @@ TEST_P(AnyAdaptor, PassesEverythingOn) {
   EXPECT_EQ(adaptor->stats().allocations, 7);
   EXPECT_EQ(adaptor->allocated_on_this_thread(), 11);
   EXPECT_EQ(adaptor->active_bytes(block), 200);
-  EXPECT_EQ(adaptor->pages(), &strategy.pages_);
+  EXPECT_EQ(adaptor->pages(), nullptr);  // else a strategy above would take memory past the adaptor
   EXPECT_EQ(adaptor->events(), &strategy.events_);
   CountSegments segments;
   adaptor->visit_segments(segments);
@@ -206,6 +207,35 @@ TEST(Statistics, AScopePushesAndPops) {
   over.free(outside);
 }
 
+TEST(Statistics, AScopeEndsAlsoWhereItsCountersHaveBeenPopped) {
+  Over<StatisticsAdaptor> over;
+  {
+    StatisticsScope scope(over.adaptor);
+    over.free(over.allocate(40));
+    over.adaptor.pop_counters();
+  }
+  EXPECT_THAT(numbers(over.adaptor.counters().requested), ElementsAre(0, 40, 40, 40));
+}
+
+// Upstream of a strategy that would take pages where they are offered.
+TEST(BelowAStrategy, WhatItTakesIsLimitedCountedAndMadeToFail) {
+  std::vector<std::string> calls;
+  auto limit = std::make_unique<LimitAdaptor>(std::make_unique<Noting>(&calls), size_t{1} << 20);
+  auto faults = std::make_unique<FaultInjectionAdaptor>(std::move(limit));
+  FaultInjectionAdaptor& inject = *faults;
+  auto statistics = std::make_unique<StatisticsAdaptor>(std::move(faults));
+  StatisticsAdaptor& counted = *statistics;
+  CachingAllocator caching(std::move(statistics), {.host_accessible = false});
+  Block block;
+  EXPECT_EQ(caching.allocate(size_t{4} << 20, kDefaultAlignment, {}, &block).code, StatusCode::kOutOfMemory);
+  inject.inject({.from = 0});
+  EXPECT_EQ(caching.allocate(1000, kDefaultAlignment, {}, &block).code, StatusCode::kOutOfMemory);
+  inject.inject({});
+  ASSERT_TRUE(caching.allocate(1000, kDefaultAlignment, {}, &block).ok());
+  EXPECT_GE(counted.counters().blocks.current, 1);
+  caching.deallocate(block, {});
+}
+
 TEST(Limit, RefusesWhatWouldExceedIt) {
   Over<LimitAdaptor> over(size_t{1000});  // each block occupies twice its bytes
   const Block a = over.allocate(300), b = over.allocate(200);
@@ -219,6 +249,7 @@ TEST(Limit, RefusesWhatWouldExceedIt) {
 }
 
 TEST(Limit, IsAmongTheStatistics) {
+  EXPECT_EQ(Over<LimitAdaptor>(size_t{0}).adaptor.stats().limit, 0);
   EXPECT_EQ(Over<LimitAdaptor>(size_t{1000}).adaptor.stats().limit, 1000);
   std::vector<std::string> calls;
   auto inner = std::make_unique<LimitAdaptor>(std::make_unique<Noting>(&calls), 500);

@@ -1,5 +1,6 @@
 #include "vellum/allocator/arena.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -315,9 +316,32 @@ TEST(ArenaOverAnother, AChunkOfAStreamThatHasEndedGoesBackOnTheDefaultStream) {
     ASSERT_TRUE(arena.allocate(100, kDefaultAlignment, Stream{{}, 7}, &block).ok());
   }
   arena.release_stream(Stream{{}, 7});
-  arena.deallocate(block, Stream{});
+  arena.deallocate(block, Stream{{}, 7});
   EXPECT_EQ(upstream.freed_on, 0);
-  EXPECT_THAT(recorded, ElementsAre());
+  EXPECT_THAT(recorded, ElementsAre());  // nothing may be recorded there any more
+}
+
+TEST(ArenaOverAnother, AChunkServesNoLaterStreamOfTheSameHandle) {
+  std::vector<StreamHandle> recorded;
+  auto owned = std::make_unique<Segmented>(&recorded);
+  const Segmented& upstream = *owned;
+  ArenaAllocator arena(std::move(owned), {.chunk_bytes = kChunk});
+  const Stream stream{{}, 7};
+  std::vector<Block> blocks(4);
+  ArenaScope scope;
+  ASSERT_TRUE(arena.allocate(100, kDefaultAlignment, stream, &blocks[0]).ok());
+  arena.release_stream(stream);
+  for (size_t k = 1; k < blocks.size(); ++k)
+    ASSERT_TRUE(arena.allocate(100, kDefaultAlignment, stream, &blocks[k]).ok());
+  for (const Block& later : {blocks[1], blocks[2], blocks[3]})
+    EXPECT_GE(static_cast<size_t>(std::abs(static_cast<char*>(later.data) - static_cast<char*>(blocks[0].data))),
+              kChunk);
+  EXPECT_EQ(static_cast<char*>(blocks[3].data) - static_cast<char*>(blocks[2].data), 128);  // of one chunk again
+  arena.record_stream(blocks[0], stream);                                                   // the later stream
+  EXPECT_THAT(recorded, ElementsAre(7));
+  arena.deallocate(blocks[0], stream);
+  EXPECT_EQ(upstream.freed_on, 0);
+  for (const Block& later : {blocks[1], blocks[2], blocks[3]}) arena.deallocate(later, stream);
 }
 
 class ListBlocks final : public SegmentVisitor {

@@ -104,7 +104,7 @@ TEST(CachingOptions, TheEnvironmentGivesThem) {
             "VELLUM_CACHING_OPTIONS: caching allocator: option 'memory_limit' cannot be 'none'; give bytes, such as "
             "67108864 or 64MiB");
   unsetenv("VELLUM_CACHING_OPTIONS");
-  EXPECT_EQ(make_strategy("caching", device)->stats().limit, 0);
+  EXPECT_EQ(make_strategy("caching", device)->stats().limit, -1);  // none
 }
 
 // Options one by one, each with what it needs to be valid.

@@ -1,5 +1,6 @@
 // What happens, in which order, when free memory does not suffice.
 
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,39 @@ TEST_F(PressureTest, AnAllocationOfACallbackDoesNotCallItAgain) {
   });
   free(allocate(12 * kMiB));
   EXPECT_EQ(calls, 1);
+}
+
+TEST_F(PressureTest, AfterACallbackThatFailedItIsCalledAgain) {
+  int calls = 0;
+  caching_->add_pressure_callback([&](size_t) -> bool {
+    if (++calls == 1) throw std::bad_alloc();
+    return false;
+  });
+  EXPECT_TRUE(fails(12 * kMiB));
+  EXPECT_FALSE(fails(12 * kMiB));
+  EXPECT_EQ(calls, 2);
+}
+
+// Each other's, which ask neither of them again.
+TEST_F(PressureTest, CallbacksOfSeveralAllocatorsMayAllocateFromEachOther) {
+  FakeUpstream::Counts counts;
+  CachingAllocator other(std::make_unique<FakeUpstream>(&counts));
+  int calls = 0, calls_of_other = 0;
+  caching_->add_pressure_callback([&](size_t) {
+    ++calls;
+    Block block;
+    EXPECT_TRUE(other.allocate(40 * kMiB, kDefaultAlignment, {}, &block).ok());
+    other.deallocate(block, {});
+    return false;
+  });
+  other.add_pressure_callback([&](size_t) {
+    ++calls_of_other;
+    free(allocate(40 * kMiB));
+    return false;
+  });
+  free(allocate(12 * kMiB));
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(calls_of_other, 1);
 }
 
 TEST_F(PressureTest, SmallBlocksThatACallbackFreesAreFound) {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vellum/allocator/allocator.h"
@@ -39,7 +41,10 @@ class SimulatedStreams final : public EventSource {
   };
   Plant plant = Plant::kNothing;
   std::string fault;
-  int waits = 0;  // that were asked for through the EventSource
+  int waits = 0;                                 // that were asked for through the EventSource
+  bool no_events = false;                        // no further event can be made
+  bool no_records = false;                       // no event can be recorded
+  std::function<void()> after_next_synchronize;  // what another thread does meanwhile
 
   // Work of allocation number `allocation` on memory.
   void use(StreamHandle stream, uint64_t allocation, const Range& range) {
@@ -86,6 +91,7 @@ class SimulatedStreams final : public EventSource {
   }
 
   Status create(EventHandle* out) noexcept override {
+    if (no_events) return {StatusCode::kOutOfMemory, "simulated streams: no event is left"};
     *out = ++last_event_;
     events_[*out] = {};
     return ok_status();
@@ -95,6 +101,7 @@ class SimulatedStreams final : public EventSource {
     return ok_status();
   }
   Status record(EventHandle event, const Stream& stream) noexcept override {
+    if (no_records) return {StatusCode::kDeviceError, "simulated streams: events cannot be recorded"};
     if (queues_[stream.handle].destroyed) fault = "an event was recorded on a destroyed stream";
     events_.at(event) = {stream.handle, queues_[stream.handle].enqueued};
     return ok_status();
@@ -109,6 +116,7 @@ class SimulatedStreams final : public EventSource {
     const Point& point = events_.at(event);
     while (queues_[point.stream].executed < point.position)
       for (auto& [stream, queue] : queues_) advance(stream);
+    if (after_next_synchronize) std::exchange(after_next_synchronize, nullptr)();
     return ok_status();
   }
   Status wait(const Stream& stream, EventHandle event) noexcept override {
