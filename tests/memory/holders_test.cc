@@ -257,6 +257,8 @@ class LastFails final : public AllocatorOverride, public Allocator {
   void deallocate(const Block& block, const Stream& stream) noexcept override { upstream_.deallocate(block, stream); }
   MemoryStats stats() const override { return upstream_.stats(); }
   void reset_peak_stats() noexcept override {}
+  void release_stream(const Stream&) noexcept override {}
+  int64_t allocated_on_this_thread() noexcept override { return 0; }
 
  private:
   Allocator& upstream_ = allocator(Device());
