@@ -34,7 +34,8 @@ namespace vellum {
 // event recorded there at its free is complete, which is looked up whenever the heap is asked for memory. A stream
 // without a free block that fits takes one from a stream that has nothing left to do; short of memory, from any, and
 // its later work then waits for that of the other. Over an upstream without events, whose device works at once, a block
-// freed is free. What belongs to a stream passes to the default stream before it is destroyed (`release_stream`).
+// freed is free. What belongs to a stream passes to the default stream before it is destroyed (`release_stream`, which
+// waits for the device only where that has no event left). Memory whose use cannot be told stays.
 //
 // When no free block serves a request, in this order: the pressure callbacks are called; memory that has been free for
 // longest goes back, beyond the garbage_collection_threshold; upstream is asked. If that fails or memory_limit forbids

@@ -13,7 +13,6 @@
 #include "vellum/allocator/adaptors/limit.h"
 #include "vellum/allocator/adaptors/statistics.h"
 #include "vellum/allocator/adaptors/trace.h"
-#include "vellum/allocator/caching.h"
 #include "vellum/device/error.h"
 #include "vellum/tests/allocator/fake_upstream.h"
 
@@ -215,25 +214,6 @@ TEST(Statistics, AScopeEndsAlsoWhereItsCountersHaveBeenPopped) {
     over.adaptor.pop_counters();
   }
   EXPECT_THAT(numbers(over.adaptor.counters().requested), ElementsAre(0, 40, 40, 40));
-}
-
-// Upstream of a strategy that would take pages where they are offered.
-TEST(BelowAStrategy, WhatItTakesIsLimitedCountedAndMadeToFail) {
-  std::vector<std::string> calls;
-  auto limit = std::make_unique<LimitAdaptor>(std::make_unique<Noting>(&calls), size_t{1} << 20);
-  auto faults = std::make_unique<FaultInjectionAdaptor>(std::move(limit));
-  FaultInjectionAdaptor& inject = *faults;
-  auto statistics = std::make_unique<StatisticsAdaptor>(std::move(faults));
-  StatisticsAdaptor& counted = *statistics;
-  CachingAllocator caching(std::move(statistics), {.host_accessible = false});
-  Block block;
-  EXPECT_EQ(caching.allocate(size_t{4} << 20, kDefaultAlignment, {}, &block).code, StatusCode::kOutOfMemory);
-  inject.inject({.from = 0});
-  EXPECT_EQ(caching.allocate(1000, kDefaultAlignment, {}, &block).code, StatusCode::kOutOfMemory);
-  inject.inject({});
-  ASSERT_TRUE(caching.allocate(1000, kDefaultAlignment, {}, &block).ok());
-  EXPECT_GE(counted.counters().blocks.current, 1);
-  caching.deallocate(block, {});
 }
 
 TEST(Limit, RefusesWhatWouldExceedIt) {
