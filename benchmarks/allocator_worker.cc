@@ -164,10 +164,9 @@ Row allocate_free(const std::string& name, size_t bytes) {
 }
 
 template <typename Memory>
-Row trace(const std::string& name, int64_t slots, size_t least, size_t most, Touch how) {
-  constexpr int64_t kSteps = 16384;
-  return {.name = "trace/" + name, .parts = kSteps, .prepare = [=] {
-            auto requests = std::make_shared<std::vector<Request>>(random_trace(kSteps, slots, least, most, 7));
+Row trace(const std::string& name, int64_t steps, int64_t slots, size_t least, size_t most, Touch how) {
+  return {.name = "trace/" + name, .parts = steps, .prepare = [=] {
+            auto requests = std::make_shared<std::vector<Request>>(random_trace(steps, slots, least, most, 7));
             auto held = std::make_shared<Slots<Memory>>(slots);
             return Work{.repeat =
                             [=](int64_t times) {
@@ -204,10 +203,10 @@ std::vector<Row> allocator_rows() {
           allocate_free<Memory>("16KiB", 16 * kKiB),
           allocate_free<Memory>("256KiB", 256 * kKiB),
           allocate_free<Memory>("1MiB", kMiB),
-          trace<Memory>("16B..64KiB", 2048, 16, 64 * kKiB, Touch::kFirst),
-          trace<Memory>("64KiB..1MiB", 256, 64 * kKiB, kMiB, Touch::kFirst),
-          trace<Memory>("1MiB..16MiB", 32, kMiB, 16 * kMiB, Touch::kFirst),
-          trace<Memory>("1MiB..16MiB,pages", 32, kMiB, 16 * kMiB, Touch::kPages),
+          trace<Memory>("16B..64KiB", 16384, 2048, 16, 64 * kKiB, Touch::kFirst),
+          trace<Memory>("64KiB..1MiB", 4096, 256, 64 * kKiB, kMiB, Touch::kFirst),
+          trace<Memory>("1MiB..16MiB", 1024, 32, kMiB, 16 * kMiB, Touch::kFirst),
+          trace<Memory>("1MiB..16MiB,pages", 128, 32, kMiB, 16 * kMiB, Touch::kPages),
           threads<Memory>(1),
           threads<Memory>(2)};
 }
