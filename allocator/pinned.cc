@@ -45,8 +45,8 @@ size_t PinnedAllocator::rounded_bytes(size_t bytes) {
   return internal::round_up(bytes, step);
 }
 
-PinnedAllocator::PinnedAllocator(std::unique_ptr<Allocator> upstream)
-    : upstream_(std::move(upstream)), events_(upstream_->events()) {}
+PinnedAllocator::PinnedAllocator(std::unique_ptr<Allocator> upstream, bool host_accessible)
+    : upstream_(std::move(upstream)), events_(upstream_->events()), host_accessible_(host_accessible) {}
 
 PinnedAllocator::~PinnedAllocator() {
   std::unique_lock lock(mutex_);
@@ -70,7 +70,7 @@ Status PinnedAllocator::allocate(size_t bytes, size_t alignment, const Stream&, 
   piece->requested = bytes;
   internal::increase(stats_.requested, static_cast<int64_t>(bytes));
   internal::increase(stats_.active, static_cast<int64_t>(piece->bytes));
-  internal::unpoison(piece->memory.data, bytes);
+  if (host_accessible_) internal::unpoison(piece->memory.data, bytes);
   *out = {piece->memory.data, bytes, piece};
   return ok_status();
 } catch (const std::bad_alloc&) {
@@ -113,7 +113,7 @@ Status PinnedAllocator::grow(size_t bytes, Piece** out) {
   }
   ++stats_.upstream_allocations;
   internal::increase(stats_.reserved, static_cast<int64_t>(bytes));
-  internal::poison(memory.data, bytes);
+  if (host_accessible_) internal::poison(memory.data, bytes);
   return ok_status();
 }
 
@@ -160,7 +160,7 @@ bool PinnedAllocator::guard(Piece& piece, const Stream& stream) try {
 
 void PinnedAllocator::make_free(Piece& piece) {
   internal::decrease(stats_.active, static_cast<int64_t>(piece.bytes));
-  internal::poison(piece.memory.data, piece.bytes);
+  if (host_accessible_) internal::poison(piece.memory.data, piece.bytes);
   piece.next = std::exchange(cached_.find(piece.bytes)->second, &piece);
 }
 
@@ -212,7 +212,7 @@ void PinnedAllocator::release_cached() {
 }
 
 void PinnedAllocator::return_to_upstream(const Piece& piece) {
-  internal::unpoison(piece.memory.data, piece.bytes);
+  if (host_accessible_) internal::unpoison(piece.memory.data, piece.bytes);
   upstream_->deallocate(piece.memory, {});
   ++stats_.upstream_frees;
   internal::decrease(stats_.reserved, static_cast<int64_t>(piece.bytes));

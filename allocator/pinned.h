@@ -29,7 +29,8 @@ namespace vellum {
 // Thread-safe, by one lock. All blocks must be freed before the allocator is destroyed.
 class PinnedAllocator final : public Allocator {
  public:
-  explicit PinnedAllocator(std::unique_ptr<Allocator> upstream);
+  // With `host_accessible` false upstream gives addresses without memory, as in a dry run.
+  explicit PinnedAllocator(std::unique_ptr<Allocator> upstream, bool host_accessible = true);
   ~PinnedAllocator() override;
 
   std::string_view name() const override { return "pinned"; }
@@ -83,7 +84,8 @@ class PinnedAllocator final : public Allocator {
   void return_to_upstream(const Piece& piece);
 
   const std::unique_ptr<Allocator> upstream_;
-  EventSource* const events_;  // null: the device works at once
+  EventSource* const events_;   // null: the device works at once
+  const bool host_accessible_;  // AddressSanitizer then reports uses of freed blocks
 
   mutable std::mutex mutex_;
   std::unordered_map<const void*, std::unique_ptr<Piece>> pieces_;  // by address

@@ -57,7 +57,8 @@ class Pool {
       if (!device_api(device_.type).host_allocate)
         throw_error<NotImplementedError>("pinned memory: ", device_, " has no page-locked host memory");
       fake_pinned_ = std::make_unique<internal::FakeDevice>(device_, 0);
-      pinned_ = std::make_unique<PinnedAllocator>(std::make_unique<DirectAllocator>(fake_pinned_->device()));
+      pinned_ = std::make_unique<PinnedAllocator>(std::make_unique<DirectAllocator>(fake_pinned_->device()),
+                                                  /*host_accessible=*/false);
     }
     return *pinned_;
   }
