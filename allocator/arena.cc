@@ -1,13 +1,12 @@
 #include "vellum/allocator/arena.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
 #include "vellum/allocator/arena_scope.h"
 #include "vellum/allocator/poison.h"
+#include "vellum/allocator/request.h"
 #include "vellum/allocator/size_classes.h"
 #include "vellum/allocator/step_record.h"
 
@@ -17,14 +16,6 @@ using internal::ArenaScopeBase;
 using internal::StepRecord;
 
 namespace {
-
-constexpr Status kNoRecords{StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
-
-[[noreturn, gnu::cold, gnu::noinline]] void die_of_double_free(const Block& block) {
-  std::fprintf(stderr, "vellum: ArenaAllocator::deallocate: block %p of %zu bytes is not in use (freed twice?)\n",
-               block.data, block.bytes);
-  std::abort();
-}
 
 size_t occupied(size_t bytes) { return internal::round_up(bytes, kDefaultAlignment); }
 
@@ -103,7 +94,7 @@ bool ArenaAllocator::deallocate_piece(const Block& block, const Stream& stream) 
       return false;
     }
     const auto piece = region->pieces.find(address_of(block.data) - address_of(region->block.data));
-    if (piece == region->pieces.end()) die_of_double_free(block);
+    if (piece == region->pieces.end()) internal::die_of_double_free("ArenaAllocator", block);
     region->pieces.erase(piece);
     if (options_.host_accessible) internal::poison(block.data, occupied(block.bytes));
     // A piece may be freed on the stream that it was made for after the end of that, of which nothing may be asked.
@@ -154,13 +145,13 @@ Status ArenaAllocator::open(size_t bytes, const Stream& stream, bool reused, Reg
     *out = regions_.emplace(address_of(block.data), std::move(region)).first->second.get();
   } catch (const std::bad_alloc&) {
     upstream_->deallocate(block, stream);
-    return kNoRecords;
+    return internal::kNoRecords;
   }
   watched_.fetch_add(1, std::memory_order_release);
   if (options_.host_accessible) internal::poison(block.data, block.bytes);
   return ok_status();
 } catch (const std::bad_alloc&) {
-  return kNoRecords;
+  return internal::kNoRecords;
 }
 
 void ArenaAllocator::close(Region* region) noexcept {

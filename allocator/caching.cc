@@ -1,8 +1,6 @@
 #include "vellum/allocator/caching.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -20,12 +18,6 @@ using internal::ThreadCaches;
 namespace {
 
 constexpr uint32_t kNoClass = internal::kNumClasses;  // belongs to the heap, not to a thread
-
-[[noreturn, gnu::cold, gnu::noinline]] void die_of_double_free(const Block& block) {
-  std::fprintf(stderr, "vellum: CachingAllocator::deallocate: block %p of %zu bytes is not in use (freed twice?)\n",
-               block.data, block.bytes);
-  std::abort();
-}
 
 bool is_cacheable(const HeapRequest& request) { return internal::is_small(request) && request.stream.handle == 0; }
 
@@ -76,7 +68,7 @@ inline void CachingAllocator::hand_out(ThreadCache& cache, BlockRecord* record, 
 
 inline void CachingAllocator::end_use(ThreadCache& cache, BlockRecord* record, size_t bytes) noexcept {
   if (record->requested.load(std::memory_order_relaxed) == 0) [[unlikely]]
-    die_of_double_free({record->data, bytes, record});
+    internal::die_of_double_free("CachingAllocator", {record->data, bytes, record});
   record->requested.store(0, std::memory_order_relaxed);
   cache.requested.decrease(static_cast<int64_t>(bytes));
   cache.frees.add(1);
@@ -107,7 +99,7 @@ Status CachingAllocator::allocate_slow(size_t bytes, size_t alignment, const Str
   hand_out(*cache, record, bytes, out);
   return ok_status();
 } catch (const std::bad_alloc&) {
-  return {StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
+  return internal::kNoRecords;
 }
 
 // A block of the thread's own, if it has one that is aligned as asked.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vellum/allocator/caching_heap.h"
+#include "vellum/allocator/request.h"
 #include "vellum/device/error.h"
 
 namespace vellum::internal {
@@ -41,8 +42,7 @@ void CachingHeap::add_stats(MemoryStats* stats) const {
 
 void CachingHeap::reset_peak_stats() noexcept {
   std::lock_guard lock(mutex_);
-  stats_.reserved.peak = stats_.reserved.current;
-  stats_.split.peak = stats_.split.current;
+  reset_peaks(stats_.reserved, stats_.split);
 }
 
 void CachingHeap::visit(SegmentVisitor& visitor) const {

@@ -8,11 +8,6 @@
 #include "vellum/allocator/request.h"
 
 namespace vellum::internal {
-namespace {
-
-constexpr Status kNoRecords{StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
-
-}  // namespace
 
 size_t CachingHeap::segment_bytes(const HeapRequest& request) const {
   const size_t needed = needed_bytes(request);

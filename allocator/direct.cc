@@ -51,7 +51,7 @@ Status DirectAllocator::note_live(const Block& block, size_t occupied, const Str
   return ok_status();
 } catch (const std::bad_alloc&) {
   (void)api_.deallocate(device_.index, block.data, occupied);
-  return {StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
+  return internal::kNoRecords;
 }
 
 void DirectAllocator::deallocate(const Block& block, const Stream&) noexcept {
@@ -87,7 +87,7 @@ MemoryStats DirectAllocator::stats() const {
 
 void DirectAllocator::reset_peak_stats() noexcept {
   std::lock_guard lock(mutex_);
-  for (MemoryStat* stat : {&stats_.requested, &stats_.active, &stats_.reserved}) stat->peak = stat->current;
+  internal::reset_peaks(stats_.requested, stats_.active, stats_.reserved);
 }
 
 }  // namespace vellum

@@ -51,7 +51,7 @@ MemoryStats PageLockedAllocator::stats() const {
 
 void PageLockedAllocator::reset_peak_stats() noexcept {
   std::lock_guard lock(mutex_);
-  for (MemoryStat* stat : {&stats_.requested, &stats_.active, &stats_.reserved}) stat->peak = stat->current;
+  internal::reset_peaks(stats_.requested, stats_.active, stats_.reserved);
 }
 
 EventSource* PageLockedAllocator::events() noexcept { return events_.available() ? &events_ : nullptr; }

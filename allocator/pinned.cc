@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
-#include <cstdlib>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -19,13 +17,6 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kStepsPerDoubling = 8;
-constexpr Status kNoRecords{StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
-
-[[noreturn, gnu::cold, gnu::noinline]] void die_of_double_free(const Block& block) {
-  std::fprintf(stderr, "vellum: PinnedAllocator::deallocate: block %p of %zu bytes is not in use (freed twice?)\n",
-               block.data, block.bytes);
-  std::abort();
-}
 
 struct PinnedAllocators {
   std::mutex mutex;
@@ -74,7 +65,7 @@ Status PinnedAllocator::allocate(size_t bytes, size_t alignment, const Stream&, 
   *out = {piece->memory.data, bytes, piece};
   return ok_status();
 } catch (const std::bad_alloc&) {
-  return kNoRecords;
+  return internal::kNoRecords;
 }
 
 Status PinnedAllocator::find(size_t bytes, Piece** out, std::unique_lock<std::mutex>& lock) {
@@ -123,7 +114,7 @@ void PinnedAllocator::deallocate(const Block& block, const Stream&) noexcept {
   auto* piece = static_cast<Piece*>(block.handle);
   if (!piece) return;
   if (!piece->live) [[unlikely]]
-    die_of_double_free(block);
+    internal::die_of_double_free("PinnedAllocator", block);
   piece->live = false;
   internal::decrease(stats_.requested, static_cast<int64_t>(piece->requested));
   for (const Stream& stream : piece->uses)
@@ -253,7 +244,7 @@ MemoryStats PinnedAllocator::stats() const {
 
 void PinnedAllocator::reset_peak_stats() noexcept {
   std::lock_guard lock(mutex_);
-  for (MemoryStat* stat : {&stats_.requested, &stats_.active, &stats_.reserved}) stat->peak = stat->current;
+  internal::reset_peaks(stats_.requested, stats_.active, stats_.reserved);
 }
 
 size_t PinnedAllocator::active_bytes(const Block& block) const noexcept {

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 #include "vellum/allocator/allocator.h"
 
@@ -21,6 +23,16 @@ inline Status check_request(size_t bytes, size_t alignment) {
   return ok_status();
 }
 
+// What a strategy answers that cannot note a block.
+inline constexpr Status kNoRecords{StatusCode::kOutOfMemory, "no host memory is left for the allocator's records"};
+
+// `strategy` is the name of its class.
+[[noreturn, gnu::cold, gnu::noinline]] inline void die_of_double_free(const char* strategy, const Block& block) {
+  std::fprintf(stderr, "vellum: %s::deallocate: block %p of %zu bytes is not in use (freed twice?)\n", strategy,
+               block.data, block.bytes);
+  std::abort();
+}
+
 inline void increase(MemoryStat& stat, int64_t bytes) {
   stat.current += bytes;
   stat.allocated += bytes;
@@ -30,6 +42,11 @@ inline void increase(MemoryStat& stat, int64_t bytes) {
 inline void decrease(MemoryStat& stat, int64_t bytes) {
   stat.current -= bytes;
   stat.freed += bytes;
+}
+
+template <typename... Stat>
+void reset_peaks(Stat&... stats) {
+  ((stats.peak = stats.current), ...);
 }
 
 }  // namespace vellum::internal

@@ -27,7 +27,7 @@ struct DataLoaderOptions {
 };
 
 // What a loader cuts into batches: size() samples; select(indices) makes a batch, of any type, of those that an int64
-// tensor [n] on the CPU names.
+// tensor [n] names. It is on the CPU, or on device() where the dataset has that.
 template <typename T>
 concept Dataset = requires(const T& dataset, const Tensor& indices) {
   { dataset.size() } -> std::convertible_to<int64_t>;
@@ -72,7 +72,11 @@ class BasicDataLoader {
   uint64_t epoch() const { return epoch_; }
 
   // Begins the next epoch. The loader must outlive the iterator.
-  Iterator begin() { return Iterator(this, internal::epoch_order(options_, dataset_.size(), epoch_++)); }
+  Iterator begin() {
+    Tensor order = internal::epoch_order(options_, dataset_.size(), epoch_++);
+    if constexpr (requires { dataset_.device(); }) order = order.to(dataset_.device());
+    return Iterator(this, std::move(order));
+  }
   std::default_sentinel_t end() const { return {}; }
 
  private:

@@ -27,6 +27,7 @@ class TensorDataset {
   explicit TensorDataset(Tensor data, More... more) : TensorDataset(std::vector<Tensor>{data, more...}) {}
 
   int64_t size() const { return tensors_[0].size(0); }  // samples
+  Device device() const { return tensors_[0].device(); }
   std::span<const Tensor> tensors() const { return tensors_; }
   // The rows that `indices` [n], int64, names, in its order.
   Batch select(const Tensor& indices) const;

@@ -9,26 +9,16 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "vellum/tests/allocator/stream_program.h"
+#include "vellum/tests/allocator/stream_fixture.h"
 
 namespace vellum::testing {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-class StreamEndsTest : public ::testing::TestWithParam<bool> {
- protected:
-  StreamProgram program(int64_t limit) {
-    StreamProgram::Setting setting;
-    setting.pages = GetParam();
-    setting.limit = limit;
-    return StreamProgram(setting);
-  }
-  static void* data(const StreamProgram& program, size_t index) { return program.held()[index].block.data; }
-};
+class StreamEndsTest : public StreamFixture {};
 
-INSTANTIATE_TEST_SUITE_P(SegmentsAndPages, StreamEndsTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Pages" : "Segments"; });
+INSTANTIATE_TEST_SUITE_P(SegmentsAndPages, StreamEndsTest, ::testing::Bool(), StreamFixture::name);
 
 TEST_P(StreamEndsTest, WhatPassesToAStreamThatIsBeingWaitedForDoesNotGoBack) {
   StreamProgram program = this->program(64 * kMiB);

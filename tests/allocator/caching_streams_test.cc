@@ -3,26 +3,16 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "vellum/tests/allocator/stream_program.h"
+#include "vellum/tests/allocator/stream_fixture.h"
 
 namespace vellum::testing {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-class StreamsTest : public ::testing::TestWithParam<bool> {
- protected:
-  StreamProgram program(int64_t limit) {
-    StreamProgram::Setting setting;
-    setting.pages = GetParam();
-    setting.limit = limit;
-    return StreamProgram(setting);
-  }
-  static void* data(const StreamProgram& program, size_t index) { return program.held()[index].block.data; }
-};
+class StreamsTest : public StreamFixture {};
 
-INSTANTIATE_TEST_SUITE_P(SegmentsAndPages, StreamsTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Pages" : "Segments"; });
+INSTANTIATE_TEST_SUITE_P(SegmentsAndPages, StreamsTest, ::testing::Bool(), StreamFixture::name);
 
 // pytorch/pytorch#147168.
 TEST_P(StreamsTest, TheVeryNextAllocationReusesWhatItsConsumerIsDoneWith) {

@@ -18,10 +18,8 @@
 //   the block. Fresh memory holds 0xDD. Work that uses memory which is no longer mapped fails.
 // - Streams are queues. What is enqueued runs when the mode lets it, so that whoever reads too early reads wrong
 //   values. Within a stream work runs in order; between streams only events order it.
-// - Copies follow CUDA: pageable host memory is read when the copy is enqueued, page-locked memory when it runs; what
-// is
-//   copied to the host is there when the copy has run. deallocate and host_deallocate wait for the device, unmap does
-//   not.
+// - Copies follow CUDA: pageable host memory is read when the copy is enqueued, page-locked memory when it runs; the
+//   copy to the host is there when it has run. deallocate and host_deallocate wait for the device, unmap does not.
 // - A few operators have kernels, those of the CPU (see kSimKernels in sim_kernels.cc), which run on the queues; the
 //   others are composites or fall back to the host.
 // - Work that fails is a fault of its device: its queues are dropped, and every later call but those that free returns
