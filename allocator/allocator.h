@@ -68,7 +68,8 @@ class SegmentVisitor {
 };
 
 // Address space that is backed by memory page by page: what a segment that grows needs. `data` and `bytes` of map and
-// unmap are multiples of the granularity within one reservation. Functions as in DeviceApi; thread-safe.
+// unmap are multiples of the granularity, a power of two, within one reservation. Functions as in DeviceApi;
+// thread-safe.
 class PageSource {
  public:
   virtual size_t granularity() const noexcept = 0;  // bytes

@@ -12,12 +12,11 @@ namespace vellum {
 
 using internal::BlockRecord;
 using internal::HeapRequest;
+using internal::kNoClass;
 using internal::ThreadCache;
 using internal::ThreadCaches;
 
 namespace {
-
-constexpr uint32_t kNoClass = internal::kNumClasses;  // belongs to the heap, not to a thread
 
 bool is_cacheable(const HeapRequest& request) { return internal::is_small(request) && request.stream.handle == 0; }
 
@@ -45,10 +44,13 @@ Status CachingAllocator::allocate(size_t bytes, size_t alignment, const Stream& 
 void CachingAllocator::deallocate(const Block& block, const Stream& stream) noexcept {
   auto* record = static_cast<BlockRecord*>(block.handle);
   ThreadCache* cache = caches_.find_fast();
-  if (!record || !cache || record->owner != cache || stream.handle != 0) [[unlikely]]
+  if (!record || !cache || record->size_class == kNoClass || stream.handle != 0) [[unlikely]]
     return deallocate_slow(block, stream);
-  take_back(*cache, record, block.bytes);
-  cache->push(record);
+  // What the record says too, but it may have to come from another core: nothing here waits for that.
+  const uint32_t size_class = internal::size_class(block.bytes);
+  const size_t bytes = internal::class_bytes(size_class);
+  take_back(*cache, record, block.bytes, bytes);
+  cache->push(record, size_class, bytes);
   limit(*cache);
 }
 
@@ -74,10 +76,10 @@ inline void CachingAllocator::end_use(ThreadCache& cache, BlockRecord* record, s
   cache.frees.add(1);
 }
 
-inline void CachingAllocator::take_back(ThreadCache& cache, BlockRecord* record, size_t bytes) noexcept {
+inline void CachingAllocator::take_back(ThreadCache& cache, BlockRecord* record, size_t bytes, size_t active) noexcept {
   end_use(cache, record, bytes);
-  cache.active.decrease(static_cast<int64_t>(record->bytes));
-  if (poisons_) internal::poison(record->data, record->bytes);
+  cache.active.decrease(static_cast<int64_t>(active));
+  if (poisons_) internal::poison(record->data, active);
 }
 
 Status CachingAllocator::allocate_slow(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept try {
@@ -93,7 +95,6 @@ Status CachingAllocator::allocate_slow(size_t bytes, size_t alignment, const Str
   BlockRecord* record = pop(*cache, request);
   if (!record) {
     if (const Status status = fetch(*cache, request, &record); !status.ok()) return status;
-    record->owner = is_cacheable(request) ? &*cache : nullptr;
     record->size_class = is_cacheable(request) ? internal::size_class(request.bytes) : kNoClass;
   }
   hand_out(*cache, record, bytes, out);
@@ -106,19 +107,9 @@ Status CachingAllocator::allocate_slow(size_t bytes, size_t alignment, const Str
 BlockRecord* CachingAllocator::pop(ThreadCache& cache, const HeapRequest& request) noexcept {
   if (!is_cacheable(request)) return nullptr;
   const uint32_t size_class = internal::size_class(request.bytes);
-  if (!cache.peek(size_class)) collect_remote(cache);
   const BlockRecord* first = cache.peek(size_class);
   const bool fits = first && reinterpret_cast<uintptr_t>(first->data) % request.alignment == 0;
   return fits ? cache.pop(size_class) : nullptr;
-}
-
-void CachingAllocator::collect_remote(ThreadCache& cache) noexcept {
-  BlockRecord* list = cache.take_remote();
-  while (BlockRecord* record = list) {
-    list = record->next;
-    cache.push(record);
-  }
-  limit(cache);
 }
 
 void CachingAllocator::follow_empty_cache(ThreadCache& cache) noexcept {
@@ -137,7 +128,6 @@ void CachingAllocator::empty_cache() noexcept {
     follow_empty_cache(*cache);
   } catch (const std::bad_alloc&) {  // then this thread has nothing cached, and pending blocks stay
   }
-  caches_.drain_remotes();
   heap_.release();
 }
 
@@ -158,15 +148,12 @@ void CachingAllocator::deallocate_slow(const Block& block, const Stream& stream)
     end_use(*cache, record, block.bytes);
     return heap_.defer(record);
   }
-  // Read before the block is given away: its owner may hand it out again at once.
-  ThreadCache* owner = record->owner;
-  take_back(*cache, record, block.bytes);
-  if (!owner) {
+  take_back(*cache, record, block.bytes, record->bytes);
+  if (record->size_class == kNoClass) {
     record->next = nullptr;
     return heap_.give(record);
   }
-  if (owner != &*cache) return owner->push_remote(record);
-  cache->push(record);
+  cache->push(record, record->size_class, record->bytes);
   limit(*cache);
 }
 

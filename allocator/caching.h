@@ -22,8 +22,8 @@ namespace vellum {
 //
 // Requests up to 1 MiB are rounded up by at most one eighth to a size class (to 64 bytes below 512) and, on the default
 // stream, served from the calling thread's own free blocks without a lock. Everything else comes from a heap behind one
-// short lock, which cuts memory from upstream by best fit and merges what is freed. A block freed on another thread
-// returns to the thread that allocated it.
+// short lock, which cuts memory from upstream by best fit and merges what is freed. A block serves the thread that
+// freed it, whichever allocated it.
 //
 // Where upstream offers pages, the heap backs one range of addresses for each stream, and each of small and large
 // requests, with as many pages as are needed at a time. Otherwise it takes segments of 2 MiB for requests up to 1 MiB,
@@ -83,12 +83,11 @@ class CachingAllocator final : public Allocator {
                    internal::BlockRecord** out) noexcept;
   bool run_pressure_callbacks(size_t bytes);
   internal::BlockRecord* pop(internal::ThreadCache& cache, const internal::HeapRequest& request) noexcept;
-  void collect_remote(internal::ThreadCache& cache) noexcept;
   void follow_empty_cache(internal::ThreadCache& cache) noexcept;
   void poll(internal::ThreadCache& cache) noexcept;
   void hand_out(internal::ThreadCache& cache, internal::BlockRecord* record, size_t bytes, Block* out) noexcept;
   void end_use(internal::ThreadCache& cache, internal::BlockRecord* record, size_t bytes) noexcept;
-  void take_back(internal::ThreadCache& cache, internal::BlockRecord* record, size_t bytes) noexcept;
+  void take_back(internal::ThreadCache& cache, internal::BlockRecord* record, size_t bytes, size_t active) noexcept;
   void limit(internal::ThreadCache& cache) noexcept;
   void deallocate_slow(const Block& block, const Stream& stream) noexcept;
 

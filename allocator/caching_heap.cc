@@ -19,6 +19,7 @@ CachingHeap::CachingHeap(std::unique_ptr<Allocator> upstream, const CachingOptio
     : upstream_(std::move(upstream)),
       options_(options),
       pages_(options.extendable_segments ? upstream_->pages() : nullptr),
+      page_bytes_(pages_ ? pages_->granularity() : 0),
       events_(upstream_->events()),
       // Work that has been enqueued may touch a block after it was freed on its stream.
       poison_(options.host_accessible && !events_),
@@ -187,22 +188,21 @@ void CachingHeap::insert_free(BlockRecord* record) {
   record->state = BlockState::kFree;
   record->segment->free += record->bytes;
   record->node.value() = record;
-  free_set(record).insert(std::move(record->node));
+  record->place = free_set(record).insert(std::move(record->node)).position;
   count_split(record, true);
 }
 
 void CachingHeap::remove_free(BlockRecord* record) {
-  FreeSet& free = free_set(record);
   record->state = BlockState::kUsed;
   record->segment->free -= record->bytes;
-  record->node = free.extract(free.find(record));
+  record->node = free_set(record).extract(record->place);
   count_split(record, false);
 }
 
 void CachingHeap::note_locked(BlockRecord* record, const Stream& stream) {
   uses_.note(record, stream);
   // From now on the block returns through the heap, not through a thread's free list.
-  if (StreamUses::has_uses(record)) record->owner = nullptr;
+  if (StreamUses::has_uses(record)) record->size_class = kNoClass;
 }
 
 void CachingHeap::note_use(BlockRecord* record, const Stream& stream) noexcept {

@@ -15,6 +15,7 @@
 #include "vellum/allocator/caching_records.h"
 #include "vellum/allocator/caching_streams.h"
 #include "vellum/allocator/size_classes.h"
+#include "vellum/allocator/spinning_mutex.h"
 
 namespace vellum::internal {
 
@@ -144,10 +145,11 @@ class CachingHeap {
   const std::unique_ptr<Allocator> upstream_;
   const CachingOptions options_;
   PageSource* const pages_;  // null: whole segments
+  const size_t page_bytes_;
   EventSource* const events_;
   const bool poison_;
 
-  mutable std::mutex mutex_;
+  mutable SpinningMutex mutex_;
   FreeSet small_;
   FreeSet large_;
   AddressSet unmapped_;
@@ -160,6 +162,14 @@ class CachingHeap {
   RecordPool records_;
   std::atomic<bool> waiting_{false};  // whether blocks are pending
 };
+
+// The bytes of whole pages within a free block, and where they begin.
+inline size_t CachingHeap::whole_pages(const BlockRecord* record, void** data) const {
+  const size_t offset = distance(record->segment->memory.data, record->data), mask = page_bytes_ - 1;
+  const size_t begin = (offset + mask) & ~mask, end = (offset + record->bytes) & ~mask;
+  *data = advance(record->data, begin - offset);
+  return end > begin ? end - begin : 0;
+}
 
 // Bytes that hold the request wherever it comes to lie.
 inline size_t needed_bytes(const HeapRequest& request) {

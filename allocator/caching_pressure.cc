@@ -42,7 +42,6 @@ Status CachingAllocator::fetch(ThreadCache& cache, const HeapRequest& request, B
   if (const Status status = heap_.prepare(request.stream); !status.ok()) return status;
   poll(cache);
   if ((*out = heap_.take(request))) return ok_status();
-  if (caches_.drain_remotes() && (*out = heap_.take(request))) return ok_status();
   if ((*out = heap_.take_from_idle_streams(request))) return ok_status();
   if (run_pressure_callbacks(request.bytes) && take_cached(cache, request, out)) return ok_status();
   heap_.collect_garbage(request);
@@ -50,12 +49,10 @@ Status CachingAllocator::fetch(ThreadCache& cache, const HeapRequest& request, B
   return status.code == StatusCode::kOutOfMemory ? fetch_under_pressure(cache, request, out) : status;
 }
 
-// What was freed meanwhile may have gone to this thread's free blocks, to another thread's, or to the heap.
+// What was freed meanwhile may have gone to this thread's free blocks or to the heap.
 bool CachingAllocator::take_cached(ThreadCache& cache, const HeapRequest& request, BlockRecord** out) noexcept {
   poll(cache);
-  if ((*out = pop(cache, request))) return true;
-  caches_.drain_remotes();
-  return (*out = heap_.take(request)) || (*out = heap_.take_from_idle_streams(request));
+  return (*out = pop(cache, request)) || (*out = heap_.take(request)) || (*out = heap_.take_from_idle_streams(request));
 }
 
 Status CachingAllocator::fetch_under_pressure(ThreadCache& cache, const HeapRequest& request,

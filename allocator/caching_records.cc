@@ -11,16 +11,6 @@ constexpr size_t kSlabRecords = 64;
 
 }  // namespace
 
-bool FitOrder::operator()(const BlockRecord* a, const BlockRecord* b) const {
-  // The record breaks the tie between blocks without data.
-  return std::tuple(a->stream.handle, a->bytes, a->segment->number, std::bit_cast<uintptr_t>(a->data), a) <
-         std::tuple(b->stream.handle, b->bytes, b->segment->number, std::bit_cast<uintptr_t>(b->data), b);
-}
-
-bool FitOrder::operator()(const BlockRecord* a, const FitKey& b) const {
-  return std::tuple(a->stream.handle, a->bytes) < std::tuple(b.stream, b.bytes);
-}
-
 bool AddressOrder::operator()(const BlockRecord* a, const BlockRecord* b) const {
   return std::tuple(a->segment->number, std::bit_cast<uintptr_t>(a->data)) <
          std::tuple(b->segment->number, std::bit_cast<uintptr_t>(b->data));
@@ -45,7 +35,6 @@ BlockRecord* RecordPool::take() {
   spare_ = record->next;
   --spares_;
   record->before = record->after = record->next = nullptr;
-  record->owner = nullptr;
   record->state = BlockState::kUsed;
   record->lost = false;
   return record;

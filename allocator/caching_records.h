@@ -8,13 +8,14 @@
 #include <list>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "vellum/allocator/allocator.h"
+#include "vellum/allocator/size_classes.h"
 
 namespace vellum::internal {
 
-class ThreadCache;
 struct BlockRecord;
 struct StreamUse;
 
@@ -51,6 +52,7 @@ struct AddressOrder {
 using AddressSet = std::set<BlockRecord*, AddressOrder>;
 
 inline constexpr StreamHandle kNoStream = ~StreamHandle{0};
+inline constexpr uint32_t kNoClass = kNumClasses;
 
 enum class BlockState : uint8_t {
   kUsed,      // handed out, or in the free list of a thread
@@ -65,9 +67,8 @@ struct alignas(64) BlockRecord {
   void* data = nullptr;
   size_t bytes = 0;
   BlockRecord* next = nullptr;       // in whichever list the record is
-  ThreadCache* owner = nullptr;      // the cache that a freed block returns to; null for the heap
   std::atomic<size_t> requested{0};  // while handed out to a caller, else 0. Read by snapshots.
-  uint32_t size_class = 0;           // set with `owner` whenever the heap hands the block out
+  uint32_t size_class = kNoClass;    // of a thread's free list that the block goes to once freed; kNoClass: to the heap
   BlockState state = BlockState::kUsed;
   bool lost = false;        // a use could not be noted: never to be handed out again
   uint32_t unfinished = 0;  // uses that a pending block still waits for
@@ -80,7 +81,21 @@ struct alignas(64) BlockRecord {
   StreamHandle former = kNoStream;  // its stream, destroyed while the block was in use
   uint64_t freed_at = 0;            // the heap's clock; of merged blocks the latest
   FreeSet::node_type node;          // while it is in no set, so that freeing allocates nothing
+  FreeSet::iterator place;          // while it is in one
 };
+
+inline bool FitOrder::operator()(const BlockRecord* a, const BlockRecord* b) const {
+  // The segments lie elsewhere: they are looked up only for blocks of the same size.
+  if (a->stream.handle != b->stream.handle) return a->stream.handle < b->stream.handle;
+  if (a->bytes != b->bytes) return a->bytes < b->bytes;
+  // The record breaks the tie between blocks without data.
+  return std::tuple(a->segment->number, std::bit_cast<uintptr_t>(a->data), a) <
+         std::tuple(b->segment->number, std::bit_cast<uintptr_t>(b->data), b);
+}
+
+inline bool FitOrder::operator()(const BlockRecord* a, const FitKey& b) const {
+  return a->stream.handle != b.stream ? a->stream.handle < b.stream : a->bytes < b.bytes;
+}
 
 // Records, made in slabs and used again.
 class RecordPool {

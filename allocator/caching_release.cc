@@ -106,22 +106,13 @@ size_t CachingHeap::unmap_pages(FreeSet* free, size_t bytes, const ByAge& age) {
   return done;
 }
 
-// The bytes of whole pages within a free block, and where they begin.
-size_t CachingHeap::whole_pages(const BlockRecord* record, void** data) const {
-  const size_t page = pages_->granularity();
-  const size_t offset = distance(record->segment->memory.data, record->data);
-  const size_t begin = round_up(offset, page), end = (offset + record->bytes) / page * page;
-  *data = advance(record->data, begin - offset);
-  return end > begin ? end - begin : 0;
-}
-
 // Takes the memory of the last pages of a free block, of all if `bytes` is more.
 size_t CachingHeap::unmap_pages_of(BlockRecord* record, size_t bytes) {
   void* data = nullptr;
   size_t pages = whole_pages(record, &data);
   if (pages == 0 || !records_.reserve(RecordPool::kMostAtOnce)) return 0;
   if (bytes < pages) {
-    const size_t kept = pages - round_up(bytes, pages_->granularity());
+    const size_t kept = pages - round_up(bytes, page_bytes_);
     data = advance(data, kept);
     pages -= kept;
   }
@@ -140,7 +131,7 @@ size_t CachingHeap::unmap_pages_of(BlockRecord* record, size_t bytes) {
   record->segment->held -= pages;
   claimed_ -= pages;
   decrease(stats_.reserved, static_cast<int64_t>(pages));
-  stats_.upstream_frees += static_cast<int64_t>(pages / pages_->granularity());
+  stats_.upstream_frees += static_cast<int64_t>(pages / page_bytes_);
   merge_unmapped(record);
   return pages;
 }

@@ -11,7 +11,7 @@ namespace vellum::internal {
 
 size_t CachingHeap::segment_bytes(const HeapRequest& request) const {
   const size_t needed = needed_bytes(request);
-  if (pages_) return round_up(needed, pages_->granularity());
+  if (pages_) return round_up(needed, page_bytes_);
   if (is_small(request)) return std::max(needed, kSmallSegment);
   if (needed < kOwnSegment) return kLargeSegment;
   return round_up(needed, kSegmentStep);
@@ -114,7 +114,7 @@ bool CachingHeap::pages_for(const BlockRecord* hole, const HeapRequest& request,
   const size_t needed = request.bytes + distance_to_alignment(start, request.alignment);
   if (front + hole->bytes + free_bytes(hole->after) < needed) return false;
   const size_t missing = needed > front ? needed - front : 1;
-  *bytes = std::min(round_up(missing, pages_->granularity()), hole->bytes);
+  *bytes = std::min(round_up(missing, page_bytes_), hole->bytes);
   return true;
 }
 
@@ -131,7 +131,7 @@ Status CachingHeap::map_front(BlockRecord* hole, size_t bytes, BlockRecord** out
   hole->freed_at = ++clock_;
   hole->segment->held += bytes;
   increase(stats_.reserved, static_cast<int64_t>(bytes));
-  stats_.upstream_allocations += static_cast<int64_t>(bytes / pages_->granularity());
+  stats_.upstream_allocations += static_cast<int64_t>(bytes / page_bytes_);
   if (poison_) poison(hole->data, bytes);
   *out = give_locked(hole);
   return ok_status();
@@ -145,7 +145,7 @@ void CachingHeap::insert_unmapped(BlockRecord* record) {
 
 // Where the system grants less than kReservation, as much as it does.
 Status CachingHeap::reserve_addresses(const HeapRequest& request) {
-  const size_t least = segment_bytes(request), step = pages_->granularity();
+  const size_t least = segment_bytes(request), step = page_bytes_;
   std::list<Segment> fresh(1);
   Segment& segment = fresh.front();
   segment.bytes = std::max(round_up(kReservation, step), least);

@@ -67,17 +67,6 @@ CachesOfThread& caches_of_thread() {
 
 constinit thread_local CacheSlot tls_cache_slots[kCacheSlots];
 
-void ThreadCache::push_remote(BlockRecord* record) noexcept {
-  BlockRecord* head = remote_.load(std::memory_order_relaxed);
-  do record->next = head;
-  while (!remote_.compare_exchange_weak(head, record, std::memory_order_release, std::memory_order_relaxed));
-}
-
-BlockRecord* ThreadCache::take_remote() noexcept {
-  if (!remote_.load(std::memory_order_relaxed)) return nullptr;
-  return remote_.exchange(nullptr, std::memory_order_acquire);
-}
-
 // Of each list keeps count >> shift blocks, those freed last.
 BlockRecord* ThreadCache::detach(int shift) {
   BlockRecord* detached = nullptr;
@@ -147,6 +136,7 @@ ThreadCache* ThreadCaches::Use::find_or_make() {
 
 ThreadCaches::Use::~Use() {
   if (borrowed_) caches_.retire(cache_);
+  if (last_resort_) caches_.hand_over(*cache_);
 }
 
 ThreadCache* ThreadCaches::add_cache() { return all_.emplace_back(std::make_unique<ThreadCache>(peaks_)).get(); }
@@ -171,21 +161,7 @@ void ThreadCaches::retire(ThreadCache* cache) noexcept {
   idle_.push_back(cache);
 }
 
-void ThreadCaches::hand_over(ThreadCache& cache) noexcept {
-  heap_.give(cache.detach_all());
-  heap_.give(cache.take_remote());
-}
-
-bool ThreadCaches::drain_remotes() noexcept {
-  bool any = false;
-  std::lock_guard lock(mutex_);
-  for (const auto& cache : all_) {
-    BlockRecord* list = cache->take_remote();
-    any |= list != nullptr;
-    heap_.give(list);
-  }
-  return any;
-}
+void ThreadCaches::hand_over(ThreadCache& cache) noexcept { heap_.give(cache.detach_all()); }
 
 void ThreadCaches::add_stats(MemoryStats* stats) const {
   std::lock_guard lock(mutex_);

@@ -21,8 +21,8 @@ struct SharedPeaks {
 };
 
 // Free blocks of one thread, for each size class last in, first out, and the counts of what the thread did. Used by
-// the thread that holds it, but for `push_remote`, `take_remote` and the readers of the counters.
-class ThreadCache {
+// the thread that holds it, but for the readers of the counters.
+class alignas(64) ThreadCache {
  public:
   explicit ThreadCache(SharedPeaks& peaks) : requested(peaks.requested), active(peaks.active) {}
 
@@ -37,12 +37,13 @@ class ThreadCache {
     return record;
   }
 
-  void push(BlockRecord* record) {
-    List& list = lists_[record->size_class];
+  // Takes the block of `bytes`, which is of that class.
+  void push(BlockRecord* record, uint32_t size_class, size_t bytes) {
+    List& list = lists_[size_class];
     record->next = list.head;
     list.head = record;
     ++list.count;
-    bytes_ += record->bytes;
+    bytes_ += bytes;
   }
 
   const BlockRecord* peek(uint32_t size_class) const { return lists_[size_class].head; }
@@ -51,10 +52,6 @@ class ThreadCache {
   // Unlinks the older half of each list, or all blocks, as one list for the heap.
   BlockRecord* detach_half() { return detach(1); }
   BlockRecord* detach_all() { return detach(kAll); }
-
-  // Any thread gives back a block of this cache; any thread may collect those given back so far.
-  void push_remote(BlockRecord* record) noexcept;
-  BlockRecord* take_remote() noexcept;
 
   ThreadCounter requested;
   ThreadCounter active;
@@ -73,7 +70,6 @@ class ThreadCache {
 
   size_t bytes_ = 0;
   List lists_[kNumClasses];
-  alignas(64) std::atomic<BlockRecord*> remote_{nullptr};
 };
 
 // Which cache the thread uses with which allocator. Instances are numbered and never reuse a number, so that an entry
@@ -86,7 +82,7 @@ inline constexpr size_t kCacheSlots = 16;  // power of two; allocators beyond it
 extern constinit thread_local CacheSlot tls_cache_slots[kCacheSlots];
 
 // The caches of one allocator. A thread gets one at first use and hands it over when it ends: its blocks go to the
-// heap, the empty cache waits for a later thread, because blocks in use still refer to it.
+// heap, the empty cache with its counts waits for a later thread.
 class ThreadCaches {
  public:
   explicit ThreadCaches(CachingHeap& heap);
@@ -130,8 +126,6 @@ class ThreadCaches {
     std::unique_lock<std::mutex> last_resort_;
   };
 
-  // Moves the blocks that threads gave back to others' caches to the heap. Returns whether there were any.
-  bool drain_remotes() noexcept;
   void hand_over(ThreadCache& cache) noexcept;
   void retire(ThreadCache* cache) noexcept;
 

@@ -64,8 +64,8 @@ struct DeviceApi {
   // Bytes. Optional.
   Status (*memory_info)(int device, size_t* free, size_t* total) noexcept = nullptr;
 
-  // Extendable segments: reserve address space, then map and unmap pages of `granularity` bytes in it. Optional, all
-  // or none. unmap and release do not wait for work that uses the pages.
+  // Extendable segments: reserve address space, then map and unmap pages of `granularity` bytes, a power of two, in it.
+  // Optional, all or none. unmap and release do not wait for work that uses the pages.
   size_t granularity = 0;
   Status (*reserve)(int device, size_t bytes, void** out) noexcept = nullptr;
   Status (*map)(int device, void* data, size_t bytes) noexcept = nullptr;

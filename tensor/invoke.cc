@@ -28,7 +28,7 @@ class Workspace {
   Workspace(size_t bytes, const Stream& stream, std::string_view op) : stream_(stream) {
     if (bytes == 0) return;
     source_ = &allocator(stream.device);
-    block_ = allocate_block(static_cast<int64_t>(bytes), stream, *source_, op);
+    allocate_block(static_cast<int64_t>(bytes), stream, *source_, op, &block_);
     ledger_ = active_ledger();
     if (ledger_) [[unlikely]]
       ledger_->workspace_allocated(*source_, block_, stream_);

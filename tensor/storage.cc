@@ -24,12 +24,10 @@ namespace {
 
 namespace internal {
 
-Block allocate_block(int64_t bytes, const Stream& stream, Allocator& source, std::string_view purpose) {
-  Block block;
-  const Status status = source.allocate(static_cast<size_t>(bytes), kDefaultAlignment, stream, &block);
+void allocate_block(int64_t bytes, const Stream& stream, Allocator& source, std::string_view purpose, Block* out) {
+  const Status status = source.allocate(static_cast<size_t>(bytes), kDefaultAlignment, stream, out);
   if (!status.ok()) [[unlikely]]
     throw_no_block(status, bytes, stream.device, source, purpose);
-  return block;
 }
 
 }  // namespace internal
@@ -38,8 +36,13 @@ Storage* Storage::allocate(int64_t bytes, Device device) { return allocate(bytes
 
 Storage* Storage::allocate(int64_t bytes, Device device, Allocator& source) {
   const Stream stream = current_stream(device);
-  const Block block = internal::allocate_block(bytes, stream, source, "");
-  auto* storage = new (internal::pool_allocate(sizeof(Storage))) Storage(&source, block, stream);
+  auto* storage = new (internal::pool_allocate(sizeof(Storage))) Storage(&source, {}, stream);
+  try {
+    internal::allocate_block(bytes, stream, source, "", &storage->block_);
+  } catch (...) {
+    storage->discard();
+    throw;
+  }
   if (Ledger* ledger = active_ledger()) [[unlikely]]
     ledger->allocated(*storage);
   return storage;
@@ -58,6 +61,10 @@ void Storage::destroy() {
     hooks().ledger->freed(*this);
   if (allocator_) allocator_->deallocate(block_, stream_);
   if (deleter_) deleter_(context_);
+  discard();
+}
+
+void Storage::discard() {
   this->~Storage();
   internal::pool_deallocate(this, sizeof(Storage));
 }

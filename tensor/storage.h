@@ -82,6 +82,7 @@ class Storage {
   Storage(Allocator* allocator, const Block& block, const Stream& stream)
       : allocator_(allocator), block_(block), stream_(stream) {}
   void destroy();
+  void discard();
 
   std::atomic<uint32_t> refs_{1};
   std::atomic<uint32_t> version_{0};

@@ -11,7 +11,8 @@ namespace vellum::internal {
 
 // A block of `source` for `stream`, which the caller has to give back. Throws OutOfMemoryError with the allocator's
 // statistics and, where the ledger is on, the largest holders of its blocks. `purpose` begins the texts of errors.
-Block allocate_block(int64_t bytes, const Stream& stream, Allocator& source, std::string_view purpose);
+// `out` should be where the block is to stay: a copy of what has just been written in parts stalls the processor.
+void allocate_block(int64_t bytes, const Stream& stream, Allocator& source, std::string_view purpose, Block* out);
 
 }  // namespace vellum::internal
 

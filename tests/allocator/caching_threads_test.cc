@@ -10,17 +10,40 @@
 namespace vellum::testing {
 namespace {
 
-TEST_F(CachingTest, ABlockFreedElsewhereReturnsToItsThread) {
+TEST_F(CachingTest, ABlockServesTheThreadThatFreedIt) {
   const Block block = allocate(1000);
   std::thread([&] {
     free(block);
-    const Block other = allocate(1000);
-    EXPECT_NE(other.data, block.data);
-    free(other);
+    const Block again = allocate(1000);
+    EXPECT_EQ(again.data, block.data);
+    free(again);
   }).join();
-  const Block again = allocate(1000);
-  EXPECT_EQ(again.data, block.data);
-  free(again);
+  EXPECT_EQ(stats().active.current, 0);
+}
+
+// One thread only allocates, another only frees: what the latter may keep goes round.
+TEST_F(CachingTest, WhatAnotherThreadFreesComesBackThroughTheHeap) {
+  constexpr size_t kBytes = 64 * kKiB;
+  const size_t kept = CachingOptions().thread_cache_bytes / kBytes;
+  constexpr int kRounds = 20;
+  std::vector<Block> blocks;
+  std::barrier turn(2);
+  std::thread other([&] {
+    for (int round = 0; round < kRounds; ++round) {
+      turn.arrive_and_wait();
+      for (const Block& block : blocks) free(block);
+      blocks.clear();
+      turn.arrive_and_wait();
+    }
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < kept; ++i) blocks.push_back(allocate(kBytes));
+    turn.arrive_and_wait();
+    turn.arrive_and_wait();
+  }
+  EXPECT_EQ(stats().active.current, 0);
+  EXPECT_LE(stats().reserved.peak, static_cast<int64_t>(3 * kept * kBytes));
+  other.join();
 }
 
 TEST_F(CachingTest, AnEndedThreadLeavesItsMemoryToOthers) {
