@@ -32,7 +32,7 @@ class CopySlices final : public Node {
   // Takes over the reference to `function`, whose input 0 is the view.
   static CopySlices* create(Edge base, const BaseWindow& window, OpNode* function);
 
-  std::string name() const override { return "CopySlices"; }
+  std::string_view name() const override { return "CopySlices"; }
   std::string_view operator_name() const override { return "copy_slices"; }
   void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override;
   void release_saved() override { function_->release_saved(); }
@@ -53,7 +53,7 @@ class ViewOfBase final : public Node {
  public:
   static ViewOfBase* create(Edge base, const BaseWindow& window);
 
-  std::string name() const override { return "AsStridedBackward"; }
+  std::string_view name() const override { return "AsStridedBackward"; }
   std::string_view operator_name() const override { return "as_strided"; }
   void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override;
 

@@ -185,8 +185,7 @@ void Task::deliver(const Edge& edge, Tensor gradient) {
 void Task::apply(TaskEntry& e, std::span<Tensor> gradients) {
   if (!(thread_state().mode & (kModeProfiler | kModeLedger | kModeDryRun))) [[likely]]
     return apply_unnamed(e, gradients);
-  const std::string name = e.node->name();
-  const AnnotationScope annotation(Annotation::Kind::kBackward, name, {}, e.node->origin());
+  const AnnotationScope annotation(Annotation::Kind::kBackward, e.node->name(), {}, e.node->origin());
   apply_unnamed(e, gradients);
 }
 

@@ -116,7 +116,7 @@ class AccumulateGrad final : public Node {
  public:
   static AccumulateGrad* create(internal::TensorImpl* leaf);
 
-  std::string name() const override { return "AccumulateGrad"; }
+  std::string_view name() const override { return "AccumulateGrad"; }
   std::string_view operator_name() const override { return "accumulate_grad"; }
   void apply(std::span<Tensor> cotangents, std::span<Tensor>) override { accumulate(std::move(cotangents[0])); }
 

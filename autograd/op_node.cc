@@ -157,18 +157,6 @@ void OpNode::release_saved() {
   for (int i = 0; i < count; ++i) saved_[i].~SavedTensor();
 }
 
-std::string OpNode::name() const {
-  std::string text;
-  bool upper = true;
-  for (const char c : def().name) {
-    if (c == '_')
-      upper = true;
-    else
-      text += upper ? static_cast<char>(std::toupper(c)) : c, upper = false;
-  }
-  return text + "Backward";
-}
-
 std::string OpNode::saved_name(uint32_t bit) const {
   if (bit >= kByProductBit) return str_cat("by-product ", bit - kByProductBit);
   return bit >= kOutputBit ? str_cat("output ", bit - kOutputBit) : str_cat("input ", bit);

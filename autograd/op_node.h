@@ -34,7 +34,7 @@ class OpNode final : public Node {
   static OpNode* create_in_place(OpSlot& slot, Inputs inputs, const void* attrs, const Tensor& old_self,
                                  std::span<const Tensor> by_products);
 
-  std::string name() const override;  // "LogSoftmaxBackward"
+  std::string_view name() const override { return slot_->gradient_name(); }
   std::string_view operator_name() const override { return def().name; }
   void apply(std::span<Tensor> cotangents, std::span<Tensor> gradients) override {
     apply_with_history(cotangents, gradients, this);

@@ -134,7 +134,9 @@ MemoryCategory HolderGraph::category_of(uint32_t v) const {
   return t.base && t.base->storage == t.storage ? MemoryCategory::kView : MemoryCategory::kUser;
 }
 
+// Of the holders in a category one with a name is first.
 void HolderGraph::attribute_blocks() {
+  const auto place = [](const TensorImpl& t, MemoryCategory category) { return 2 * rank(category) + !t.name; };
   absl::flat_hash_map<const Storage*, uint32_t> places;
   for (uint32_t v = 0; v < vertices_.size(); ++v) {
     if (!vertices_[v].tensor) continue;
@@ -144,7 +146,8 @@ void HolderGraph::attribute_blocks() {
     const auto [found, is_new] = places.try_emplace(storage, static_cast<uint32_t>(blocks_.size()));
     if (is_new)
       blocks_.push_back({storage, category, v});
-    else if (rank(category) < rank(blocks_[found->second].category))
+    else if (const Held& first = blocks_[found->second];
+             place(*vertices_[v].tensor, category) < place(*vertices_[first.vertex].tensor, first.category))
       blocks_[found->second] = {storage, category, v};
   }
 }

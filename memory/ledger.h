@@ -13,7 +13,8 @@
 
 namespace vellum {
 
-// Who holds a block. One that has several holders counts under the first of
+// Who holds a block. One that has several holders counts under the first of the order below, and of those in one
+// category under one with a name (see Tensor::set_name):
 //
 //   parameter, buffer, optimizer_state, gradient, saved, user, view, workspace, pending, untracked.
 enum class MemoryCategory : uint8_t {

@@ -175,19 +175,32 @@ class Hook final : public Ledger {
     return "";  // the error itself must come through
   }
 
+  void set_listener(BlockListener* listener) {
+    state_.listener.store(listener, std::memory_order_release);
+    hears_of_frees_.store(listener != nullptr, std::memory_order_relaxed);
+  }
+
  private:
   LedgerState& state_ = ledger_state();
 };
 
+// Never destroyed: tensors may outlive any static object.
+Hook& hook() {
+  static Hook& instance = *new Hook;
+  return instance;
+}
+
 [[maybe_unused]] const bool kInstalled = [] {
-  static Hook& hook = *new Hook;  // never destroyed: tensors may outlive any static object
-  hooks().ledger = &hook;
+  hooks().ledger = &hook();
   const char* wanted = std::getenv("VELLUM_LEDGER");
   if (wanted && std::string_view(wanted) == "1") set_ledger_enabled(true);
   return true;
 }();
 
 }  // namespace
+
+void set_block_listener(BlockListener* listener) { hook().set_listener(listener); }
+
 }  // namespace internal
 
 bool is_ledger_enabled() { return thread_state().mode & kModeLedger; }

@@ -39,7 +39,7 @@ Recording* install(int64_t max_events) {
   current().recording = recording;
   current().thread = std::this_thread::get_id();
   current().ledger_was_on = is_ledger_enabled();
-  internal::ledger_state().listener.store(recording, std::memory_order_release);
+  internal::set_block_listener(recording);
   set_ledger_enabled(true);
   return recording;
 }
@@ -101,7 +101,7 @@ void start_memory_recording(int64_t max_events) {
 void stop_memory_recording() {
   std::lock_guard lock(current().mutex);
   if (!current().recording) return;
-  internal::ledger_state().listener.store(nullptr, std::memory_order_release);
+  internal::set_block_listener(nullptr);
   if (current().thread == std::this_thread::get_id()) set_ledger_enabled(current().ledger_was_on);
   current().recording->clear();
   current().recording = nullptr;

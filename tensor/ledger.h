@@ -1,6 +1,7 @@
 #ifndef VELLUM_TENSOR_LEDGER_H_
 #define VELLUM_TENSOR_LEDGER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -18,8 +19,9 @@ class Ledger {
   virtual void allocated(Storage& storage) noexcept = 0;
   // The first tensor of a block whose origin asked for it.
   virtual void described(const internal::TensorImpl& tensor) noexcept = 0;
-  // A block that has an origin is about to be freed.
+  // A block that has an origin is about to be freed. Called while `hears_of_frees`.
   virtual void freed(Storage& storage) noexcept = 0;
+  bool hears_of_frees() const { return hears_of_frees_.load(std::memory_order_relaxed); }
   // Scratch memory of a kernel, allocated while kModeLedger was set, and its end.
   virtual void workspace_allocated(Allocator& source, const Block& block, const Stream& stream) noexcept = 0;
   virtual void workspace_freed(const Block& block) noexcept = 0;
@@ -30,6 +32,7 @@ class Ledger {
 
  protected:
   ~Ledger() = default;
+  std::atomic<bool> hears_of_frees_{false};
 };
 
 // The ledger while it is on, on this thread.

@@ -1,5 +1,11 @@
 #include "vellum/tensor/internal/live_objects.h"
 
+#ifdef __linux__
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <new>
 #include <thread>
@@ -7,6 +13,21 @@
 
 namespace vellum::internal {
 namespace {
+
+// Whether a thread can make all others of the process order their stores before their loads.
+const bool kHasBarrier = [] {
+#ifdef __linux__
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+#else
+  return false;
+#endif
+}();
+
+void order_other_threads() {
+#ifdef __linux__
+  if (kHasBarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+#endif
+}
 
 struct AllTables {
   std::mutex mutex;
@@ -65,6 +86,18 @@ void LiveTable::lock() noexcept {
   while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
 }
 
+bool LiveTable::hold() noexcept {
+  if (kHasBarrier && this == tls_table && !is_shared_) [[likely]] {
+    held_by_owner_.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the barrier of a reader makes the processor keep this order
+    if (!has_reader_.load(std::memory_order_acquire)) [[likely]]
+      return true;
+    held_by_owner_.store(false, std::memory_order_release);
+  }
+  lock();
+  return false;
+}
+
 // Under the lock.
 bool LiveTable::refill(List& list) noexcept try {
   list.free = std::exchange(list.left, nullptr);
@@ -101,18 +134,27 @@ LiveSlot* LiveTable::add(LiveKind kind, void* object) noexcept {
 void LiveTable::remove(LiveSlot* slot, LiveKind kind) noexcept {
   LiveTable& table = *slot->table;
   List& list = table.lists_[static_cast<size_t>(kind)];
-  table.lock();
+  const bool is_own = table.hold();
   slot->object.store(nullptr, std::memory_order_relaxed);
-  slot->next = std::exchange(list.left, slot);
-  table.unlock();
+  slot->next = std::exchange(is_own ? list.free : list.left, slot);
+  table.leave(is_own);
 }
 
 LiveObjects::LiveObjects() : lock_(all_tables().mutex), tables_(all_tables().tables) {
-  for (LiveTable* table : tables_) table->lock();
+  for (LiveTable* table : tables_) {
+    table->lock();
+    table->has_reader_.store(true, std::memory_order_relaxed);
+  }
+  order_other_threads();
+  for (LiveTable* table : tables_)
+    while (table->held_by_owner_.load(std::memory_order_acquire)) std::this_thread::yield();
 }
 
 LiveObjects::~LiveObjects() {
-  for (LiveTable* table : tables_) table->unlock();
+  for (LiveTable* table : tables_) {
+    table->has_reader_.store(false, std::memory_order_release);
+    table->unlock();
+  }
 }
 
 bool LiveObjects::others_have_nodes() const {

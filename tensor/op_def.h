@@ -216,6 +216,7 @@ class OpSlot {
 
   const OpDef& def() const { return def_; }
   std::string_view family() const { return family_; }
+  std::string_view gradient_name() const { return gradient_name_; }  // of nodes: "LogSoftmaxBackward"
   int id() const { return id_; }
   const OpSlot* next() const { return next_; }
 
@@ -231,6 +232,7 @@ class OpSlot {
 
   const OpDef& def_;
   std::string_view family_;
+  const std::string& gradient_name_;  // never destroyed: nodes may outlive any static object
   int id_;
   const OpSlot* next_;
   std::atomic<const KernelEntry*> kernels_[kMaxDeviceTypes][kDTypeCount] = {};

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstdio>
+#include <string>
 
 #include "vellum/device/error.h"
 #include "vellum/tensor/internal/resolve.h"
@@ -13,6 +15,16 @@ namespace {
 std::atomic<OpSlot*> newest_slot{nullptr};
 std::atomic<int> slot_count{0};
 std::atomic<bool> strict{false};
+
+std::string upper_camel_case(std::string_view name) {
+  std::string text;
+  bool upper = true;
+  for (const char c : name) {
+    if (c != '_') text += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = c == '_';
+  }
+  return text;
+}
 
 const KernelEntry* find_native(const OpDef& def, DeviceType device, DType compute) {
   const Backend* backend = find_backend(device);
@@ -38,7 +50,11 @@ constinit const KernelEntry kMissingEntry{"missing", {}, nullptr};
 }  // namespace internal
 
 OpSlot::OpSlot(const OpDef& def, std::string_view family)
-    : def_(def), family_(family), id_(slot_count.fetch_add(1)), next_(nullptr) {
+    : def_(def),
+      family_(family),
+      gradient_name_(*new std::string(upper_camel_case(def.name) + "Backward")),
+      id_(slot_count.fetch_add(1)),
+      next_(nullptr) {
   OpSlot* head = newest_slot.load();
   do {
     next_ = head;

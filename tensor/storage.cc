@@ -57,7 +57,7 @@ Storage* Storage::borrow(void* data, int64_t bytes, Device device, void (*delete
 }
 
 void Storage::destroy() {
-  if (origin_.id) [[unlikely]]
+  if (origin_.id && hooks().ledger->hears_of_frees()) [[unlikely]]
     hooks().ledger->freed(*this);
   if (allocator_) allocator_->deallocate(block_, stream_);
   if (deleter_) deleter_(context_);

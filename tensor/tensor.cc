@@ -106,7 +106,7 @@ Recorder& recorder() {
   return *hooks().recorder;
 }
 
-std::string GradFn::name() const { return node_ ? node_->name() : "None"; }
+std::string GradFn::name() const { return std::string(node_ ? node_->name() : "None"); }
 std::vector<GradFn> GradFn::next_functions() const {
   return node_ ? recorder().next_functions(node_) : std::vector<GradFn>();
 }

@@ -34,7 +34,7 @@ class GraphNode {
   void release() {
     if (refs_.load(std::memory_order_acquire) == 1 || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
   }
-  virtual std::string name() const = 0;
+  virtual std::string_view name() const = 0;  // "MulBackward"; static storage duration
   uint32_t use_count() const { return refs_.load(std::memory_order_relaxed); }
 
   LiveSlot* live_slot = nullptr;  // see LiveTable; of a node that was made while the ledger was on

@@ -45,6 +45,9 @@ struct LedgerState {
 
 LedgerState& ledger_state();
 
+// Null: none any more.
+void set_block_listener(BlockListener* listener);
+
 // Numbers of blocks, unique and growing on each thread.
 uint64_t next_block_id();
 

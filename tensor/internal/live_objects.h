@@ -25,8 +25,12 @@ struct LiveSlot {
 };
 
 // Which tensors and nodes are alive, of those that were made while somebody wanted to know. Each thread has a table of
-// its own. It enters objects without a lock, for nobody minds whether a reader sees the newest; they leave, on any
-// thread, under the table's lock, which costs one uncontended exchange.
+// its own. It enters objects without a lock, for nobody minds whether a reader sees the newest. They leave while the
+// table is held, lest a reader follow them into nothing. To hold it costs its own thread two plain stores and a load;
+// other threads, and readers of all tables, take a lock. A reader announces itself to the table's thread by a store
+// that a barrier of the system on all of the program's processors orders (membarrier(2)); where there is none, the
+// table's thread takes the lock as well. (Asymmetric Dekker synchronization, after D. Dice, H. Huang and M. Yang,
+// 2001.)
 class alignas(64) LiveTable {
  public:
   // `is_shared`: threads that have no table of their own any more enter objects under the lock.
@@ -39,8 +43,9 @@ class alignas(64) LiveTable {
   LiveSlot* add(LiveKind kind, void* object) noexcept;
   static void remove(LiveSlot* slot, LiveKind kind) noexcept;
 
-  void lock() noexcept;
-  void unlock() noexcept { busy_.store(false, std::memory_order_release); }
+  // Holds the table, once at a time. Returns what `leave` needs to know.
+  bool hold() noexcept;
+  void leave(bool is_own) noexcept { (is_own ? held_by_owner_ : busy_).store(false, std::memory_order_release); }
 
  private:
   friend class LiveObjects;
@@ -52,12 +57,16 @@ class alignas(64) LiveTable {
     std::vector<std::unique_ptr<LiveSlot[]>> chunks;  // under the lock
   };
 
+  void lock() noexcept;
+  void unlock() noexcept { busy_.store(false, std::memory_order_release); }
   LiveSlot* enter(List& list, void* object) noexcept;
   bool refill(List& list) noexcept;
 
   const bool is_shared_;
-  std::atomic<bool> busy_{false};
-  std::array<List, 2> lists_;  // by kind
+  std::atomic<bool> busy_{false};           // the lock
+  std::atomic<bool> held_by_owner_{false};  // without the lock
+  std::atomic<bool> has_reader_{false};     // then the owner takes the lock too
+  std::array<List, 2> lists_;               // by kind
 };
 
 // All tables, held: no object that is in one begins or ends meanwhile, on any thread. Whoever holds this must not make
@@ -97,16 +106,17 @@ class LiveObjects {
 class LiveGuard {
  public:
   explicit LiveGuard(LiveSlot* slot) : table_(slot ? slot->table : nullptr) {
-    if (table_) table_->lock();
+    if (table_) is_own_ = table_->hold();
   }
   ~LiveGuard() {
-    if (table_) table_->unlock();
+    if (table_) table_->leave(is_own_);
   }
   LiveGuard(const LiveGuard&) = delete;
   LiveGuard& operator=(const LiveGuard&) = delete;
 
  private:
   LiveTable* table_;
+  bool is_own_ = false;
 };
 
 }  // namespace vellum::internal

@@ -1,0 +1,3 @@
+#include "vellum/tests/conformance/conformance.h"
+
+vellum::conformance::Target vellum::conformance::target() { return {.device = "toy", .expected_failures = {}}; }
