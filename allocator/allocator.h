@@ -98,7 +98,8 @@ class EventSource {
 };
 
 // A strategy for one device's memory. A strategy takes an upstream Allocator and knows no device; adaptors wrap any
-// strategy. All functions are thread-safe. Blocks may be freed on any thread.
+// strategy. All functions are thread-safe. Blocks may be freed on any thread. A child of fork() may call none of them
+// if its parent had another thread that did (docs/memory.md, "After fork").
 //
 // Stream semantics: a block belongs to the stream it was allocated for; work enqueued there after `allocate` may use
 // it, and memory freed with `deallocate(block, stream)` may be handed out again for work that comes later on that

@@ -70,7 +70,8 @@ struct ArenaOptions {
 // memory that they lie in goes back with its last piece. Thread-safe. Scopes and plans must end before the allocator.
 //
 // Statistics: `requested` and `active` count blocks and pieces, exactly with any number of threads; the rest is
-// upstream's, for which memory that is handed out in pieces is in use.
+// upstream's, for which memory that is handed out in pieces is in use. An arena has no pages to offer: they would be
+// taken past it.
 class ArenaAllocator final : public Allocator {
  public:
   explicit ArenaAllocator(std::unique_ptr<Allocator> upstream, ArenaOptions options = {});
@@ -91,7 +92,6 @@ class ArenaAllocator final : public Allocator {
   void remove_pressure_callback(uint64_t number) noexcept override { upstream_->remove_pressure_callback(number); }
   // Upstream's, with the pieces in the place of what they lie in.
   void visit_segments(SegmentVisitor& visitor) const override;
-  PageSource* pages() noexcept override { return upstream_->pages(); }
   EventSource* events() noexcept override { return upstream_->events(); }
 
   const ArenaOptions& options() const { return options_; }

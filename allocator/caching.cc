@@ -44,7 +44,8 @@ Status CachingAllocator::allocate(size_t bytes, size_t alignment, const Stream& 
 void CachingAllocator::deallocate(const Block& block, const Stream& stream) noexcept {
   auto* record = static_cast<BlockRecord*>(block.handle);
   ThreadCache* cache = caches_.find_fast();
-  if (!record || !cache || record->size_class == kNoClass || stream.handle != 0) [[unlikely]]
+  if (!record || !cache || cache->epoch != caches_.epoch() || record->size_class == kNoClass || stream.handle != 0)
+      [[unlikely]]
     return deallocate_slow(block, stream);
   // What the record says too, but it may have to come from another core: nothing here waits for that.
   const uint32_t size_class = internal::size_class(block.bytes);
@@ -85,7 +86,7 @@ inline void CachingAllocator::take_back(ThreadCache& cache, BlockRecord* record,
 Status CachingAllocator::allocate_slow(size_t bytes, size_t alignment, const Stream& stream, Block* out) noexcept try {
   if (const Status status = internal::check_request(bytes, alignment); !status.ok()) return status;
   ThreadCaches::Use cache(caches_);
-  follow_empty_cache(*cache);
+  if (follow_empty_cache(*cache)) heap_.release();
   if (bytes == 0) {
     cache->allocations.add(1);
     *out = {};
@@ -112,12 +113,13 @@ BlockRecord* CachingAllocator::pop(ThreadCache& cache, const HeapRequest& reques
   return fits ? cache.pop(size_class) : nullptr;
 }
 
-void CachingAllocator::follow_empty_cache(ThreadCache& cache) noexcept {
+// Gives the heap what the thread kept, if empty_cache was called since. Returns whether it was.
+bool CachingAllocator::follow_empty_cache(ThreadCache& cache) noexcept {
   const uint64_t epoch = caches_.epoch();
-  if (cache.epoch == epoch) return;
+  if (cache.epoch == epoch) return false;
   cache.epoch = epoch;
   caches_.hand_over(cache);
-  heap_.release();
+  return true;
 }
 
 void CachingAllocator::empty_cache() noexcept {
@@ -138,6 +140,7 @@ void CachingAllocator::record_stream(const Block& block, const Stream& stream) n
 
 void CachingAllocator::deallocate_slow(const Block& block, const Stream& stream) noexcept {
   ThreadCaches::Use cache(caches_, std::nothrow);
+  follow_empty_cache(*cache);  // and no further: to go back upstream, memory may have to wait for streams
   auto* record = static_cast<BlockRecord*>(block.handle);
   if (!record) {
     cache->frees.add(1);

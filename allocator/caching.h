@@ -35,7 +35,8 @@ namespace vellum {
 // without a free block that fits takes one from a stream that has nothing left to do; short of memory, from any, and
 // its later work then waits for that of the other. Over an upstream without events, whose device works at once, a block
 // freed is free. What belongs to a stream passes to the default stream before it is destroyed (`release_stream`, which
-// waits for the device only where that has no event left). Memory whose use cannot be told stays.
+// waits for the device only where that has no event left). Memory whose use cannot be told stays; where the allocator
+// is destroyed, it stays with upstream, which then lives for ever.
 //
 // When no free block serves a request, in this order: the pressure callbacks are called; memory that has been free for
 // longest goes back, beyond the garbage_collection_threshold; upstream is asked. If that fails or memory_limit forbids
@@ -56,7 +57,8 @@ class CachingAllocator final : public Allocator {
   void deallocate(const Block& block, const Stream& stream) noexcept override;
   void record_stream(const Block& block, const Stream& stream) noexcept override;
   void release_stream(const Stream& stream) noexcept override { heap_.release_stream(stream); }
-  // At once for this thread and the shared heap; another thread's cache follows at its next allocation.
+  // At once for this thread and the shared heap; another thread's cache follows at its next allocation, and at its next
+  // free goes as far as the shared heap.
   void empty_cache() noexcept override;
   MemoryStats stats() const override;
   void reset_peak_stats() noexcept override;
@@ -83,7 +85,7 @@ class CachingAllocator final : public Allocator {
                    internal::BlockRecord** out) noexcept;
   bool run_pressure_callbacks(size_t bytes);
   internal::BlockRecord* pop(internal::ThreadCache& cache, const internal::HeapRequest& request) noexcept;
-  void follow_empty_cache(internal::ThreadCache& cache) noexcept;
+  bool follow_empty_cache(internal::ThreadCache& cache) noexcept;
   void poll(internal::ThreadCache& cache) noexcept;
   void hand_out(internal::ThreadCache& cache, internal::BlockRecord* record, size_t bytes, Block* out) noexcept;
   void end_use(internal::ThreadCache& cache, internal::BlockRecord* record, size_t bytes) noexcept;

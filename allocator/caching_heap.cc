@@ -25,12 +25,6 @@ CachingHeap::CachingHeap(std::unique_ptr<Allocator> upstream, const CachingOptio
       poison_(options.host_accessible && !events_),
       uses_(events_) {}
 
-CachingHeap::~CachingHeap() {
-  synchronize_pending();
-  settle_streams();
-  for (Segment& segment : segments_) segment.extendable ? release_addresses(segment) : give_upstream(segment);
-}
-
 bool CachingHeap::splits(const HeapRequest& request) const { return pages_ || request.bytes < options_.max_split_size; }
 
 BlockRecord* CachingHeap::find_fit(const HeapRequest& request, StreamHandle stream) {

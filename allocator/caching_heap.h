@@ -40,6 +40,7 @@ struct HeapRequest {
 class CachingHeap {
  public:
   CachingHeap(std::unique_ptr<Allocator> upstream, const CachingOptions& options);
+  // What a stream may still use does not go back, and upstream then lives for ever.
   ~CachingHeap();
   CachingHeap(const CachingHeap&) = delete;
   CachingHeap& operator=(const CachingHeap&) = delete;
@@ -133,6 +134,7 @@ class CachingHeap {
   uint64_t settle_streams() noexcept;
   size_t release_up_to(size_t bytes, const ByAge& age) noexcept;
   bool is_releasable(const Segment& segment, const ByAge& age) const;
+  static bool may_be_in_use(const Segment& segment, uint64_t settled);
   size_t unlink_whole_segments(size_t bytes, const ByAge& age, std::list<Segment>* out);
   size_t unlink_segment(Segment& segment, std::list<Segment>* out);
   size_t unmap_pages(FreeSet* free, size_t bytes, const ByAge& age);
@@ -142,7 +144,7 @@ class CachingHeap {
   uint64_t mean_free_time(uint64_t settled) const;
   std::string check_segment(const Segment& segment) const;
 
-  const std::unique_ptr<Allocator> upstream_;
+  std::unique_ptr<Allocator> upstream_;
   const CachingOptions options_;
   PageSource* const pages_;  // null: whole segments
   const size_t page_bytes_;

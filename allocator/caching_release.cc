@@ -1,6 +1,9 @@
 // How the heap gives memory back upstream: all of it, just enough, or what has been free for longest.
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "vellum/allocator/caching_heap.h"
@@ -12,7 +15,45 @@ namespace {
 
 constexpr StreamHandle kLastStream = ~StreamHandle{0};
 
+// An upstream that outlives its heap, because of memory that must not go back. Linked, so that LeakSanitizer finds it.
+struct Kept {
+  std::unique_ptr<Allocator> upstream;
+  Kept* next;
+};
+constinit std::atomic<Kept*> all_kept{nullptr};
+
+void keep(std::unique_ptr<Allocator> upstream) noexcept {
+  auto* kept = new (std::nothrow) Kept{nullptr, all_kept.load(std::memory_order_relaxed)};
+  if (!kept) return (void)upstream.release();
+  kept->upstream = std::move(upstream);
+  while (!all_kept.compare_exchange_weak(kept->next, kept, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
 }  // namespace
+
+CachingHeap::~CachingHeap() {
+  synchronize_pending();
+  const uint64_t settled = settle_streams();
+  bool all_went = true;
+  for (Segment& segment : segments_) {
+    if (may_be_in_use(segment, settled))
+      all_went = false;
+    else if (segment.extendable)
+      release_addresses(segment);
+    else
+      give_upstream(segment);
+  }
+  if (!all_went) keep(std::move(upstream_));
+}
+
+// Whether streams may still use what was freed.
+bool CachingHeap::may_be_in_use(const Segment& segment, uint64_t settled) {
+  for (const BlockRecord* record = segment.first; record; record = record->after)
+    if (record->state == BlockState::kPending || (record->state == BlockState::kFree && record->freed_at > settled))
+      return true;
+  return false;
+}
 
 // Waits for what the streams of free blocks have been given so far. Whatever was freed up to the returned time of the
 // heap's clock is then out of use; 0, and so nothing, if there is a stream for which that cannot be told.
@@ -26,9 +67,10 @@ uint64_t CachingHeap::settle_streams() noexcept {
       StreamUse* use = uses_.mark(stream);
       if (!use) return 0;
       lock.unlock();
-      (void)events_->synchronize(use->event);
+      const bool waited = events_->synchronize(use->event).ok();
       lock.lock();
       uses_.give_back(use);
+      if (!waited) return 0;
       if (stream.handle == kLastStream) break;
       it = free->lower_bound(FitKey{stream.handle + 1, 0});
     }

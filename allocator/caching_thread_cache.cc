@@ -95,9 +95,12 @@ ThreadCaches::ThreadCaches(CachingHeap& heap)
 }
 
 ThreadCaches::~ThreadCaches() {
-  Instances& all = instances();
-  std::lock_guard lock(all.mutex);
-  all.alive.erase(instance_);
+  {
+    Instances& all = instances();
+    std::lock_guard lock(all.mutex);
+    all.alive.erase(instance_);
+  }
+  for (const auto& cache : all_) hand_over(*cache);
 }
 
 ThreadCache* ThreadCaches::find() const noexcept {

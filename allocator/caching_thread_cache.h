@@ -86,7 +86,7 @@ extern constinit thread_local CacheSlot tls_cache_slots[kCacheSlots];
 class ThreadCaches {
  public:
   explicit ThreadCaches(CachingHeap& heap);
-  // No thread may use the allocator any more; threads that did may still run.
+  // No thread may use the allocator any more; threads that did may still run. Their blocks go to the heap.
   ~ThreadCaches();
   ThreadCaches(const ThreadCaches&) = delete;
   ThreadCaches& operator=(const ThreadCaches&) = delete;
@@ -100,7 +100,7 @@ class ThreadCaches {
   // This thread's cache, or null when it has none yet.
   ThreadCache* find() const noexcept;
 
-  // Counts the calls of empty_cache. A thread compares the number with its cache's at each allocation.
+  // Counts the calls of empty_cache. A thread compares the number with its cache's at each call.
   uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
   void next_epoch() { epoch_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -145,7 +145,7 @@ class ThreadCaches {
   std::vector<std::unique_ptr<ThreadCache>> all_;
   std::vector<ThreadCache*> idle_;
   std::mutex last_resort_mutex_;
-  ThreadCache* const last_resort_cache_;  // of `all_`; owns no block
+  ThreadCache* const last_resort_cache_;  // of `all_`; owns no block between calls
 };
 
 }  // namespace vellum::internal

@@ -69,11 +69,24 @@ void serve_by(AllocatorOverride* override) noexcept {
   tls_elsewhere -= allocated_here();
 }
 
+struct StreamEnds {
+  std::mutex mutex;
+  std::list<StreamEndListener::Release> releases;
+};
+
+// Leaked on purpose: streams may end during static destruction.
+StreamEnds& stream_ends() {
+  static StreamEnds& all = *new StreamEnds;
+  return all;
+}
+
 void release_stream(const Stream& stream) {
   for (const Kept* kept = all_kept.load(std::memory_order_acquire); kept; kept = kept->next)
     if (kept->device == stream.device) kept->allocator->release_stream(stream);
   if (PinnedAllocator* pinned = find_pinned_allocator(stream.device)) pinned->release_stream(stream);
-  if (thread_state().mode & kModeAllocator) tls_override->release_stream(stream);
+  StreamEnds& ends = stream_ends();
+  std::lock_guard lock(ends.mutex);
+  for (const StreamEndListener::Release& release : ends.releases) release(stream);
 }
 [[maybe_unused]] const bool hooked = (set_stream_destroy_hook(release_stream), true);
 
@@ -136,6 +149,18 @@ void set_allocator(Device device, std::unique_ptr<Allocator> allocator) {
     old->empty_cache();
   }
   entry.store(keep(device, std::move(allocator)), std::memory_order_release);
+}
+
+StreamEndListener::StreamEndListener(Release release) {
+  StreamEnds& ends = stream_ends();
+  std::lock_guard lock(ends.mutex);
+  release_ = ends.releases.insert(ends.releases.end(), std::move(release));
+}
+
+StreamEndListener::~StreamEndListener() {
+  StreamEnds& ends = stream_ends();
+  std::lock_guard lock(ends.mutex);
+  ends.releases.erase(release_);
 }
 
 AllocatorScope::AllocatorScope(AllocatorOverride& override) : saved_(tls_override), mode_(kModeAllocator, 0) {

@@ -2,6 +2,8 @@
 #define VELLUM_ALLOCATOR_MEMORY_H_
 
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <memory>
 #include <string>
 
@@ -27,14 +29,28 @@ std::unique_ptr<Allocator> make_default_allocator(Device device);
 // Throws InvalidArgumentError when that device's memory is already in use, and within an AllocatorScope.
 void set_allocator(Device device, std::unique_ptr<Allocator> allocator);
 
+// Has `release(stream)` called before any thread destroys a stream of any device, as long as this exists. For owners of
+// allocators that this file does not know, which are to let go of the stream (Allocator::release_stream); the devices'
+// own hear of it anyway. `release` runs on the thread that destroys the stream, and may neither throw, destroy a
+// stream, nor make or end a listener. Thread-safe; the destructor waits for calls under way.
+class StreamEndListener {
+ public:
+  using Release = std::function<void(const Stream& stream)>;
+  explicit StreamEndListener(Release release);
+  ~StreamEndListener();
+  StreamEndListener(const StreamEndListener&) = delete;
+  StreamEndListener& operator=(const StreamEndListener&) = delete;
+
+ private:
+  std::list<Release>::iterator release_;
+};
+
 // Serves a thread in place of the devices' own allocators.
 class AllocatorOverride {
  public:
   // The allocator for a device; may throw. What it gives must live until its last block has been given back, which may
-  // be after the scope.
+  // be after the scope, and hear of streams that end (StreamEndListener).
   virtual Allocator& allocator_for(Device device) = 0;
-  // A stream is about to end: its allocators let go of it (Allocator::release_stream).
-  virtual void release_stream(const Stream& stream) noexcept = 0;
   // The sum of Allocator::allocated_on_this_thread over those that it gave.
   virtual int64_t allocated_on_this_thread() noexcept = 0;
 

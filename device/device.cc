@@ -70,6 +70,9 @@ DeviceType register_device(std::string_view name, const DeviceApi& api) {
   if (api.struct_size < offsetof(DeviceApi, why_no_devices) || api.struct_size > sizeof(DeviceApi))
     throw_error<DeviceError>("device '", name, "' has a DeviceApi of ", api.struct_size, " bytes, this library's has ",
                              sizeof(DeviceApi), "; rebuild the backend");
+  if (api.granularity & (api.granularity - 1))
+    throw_error<DeviceError>("device '", name, "' maps pages of ", api.granularity,
+                             " bytes; DeviceApi::granularity must be a power of two, or 0 without pages");
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   const DeviceType type = device_type_locked(r, name);

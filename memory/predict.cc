@@ -108,22 +108,32 @@ bool has_live_blocks(const Allocator* strategy) {
 
 // An allocator that tensors were left in: they free their memory into it whenever they die. The device stays its own.
 struct Kept {
+  Device device;
   std::unique_ptr<internal::FakeDevice> fake;
   std::unique_ptr<Allocator> strategy;
 };
 
+struct AllKept {
+  std::mutex mutex;
+  std::vector<Kept> all;
+  StreamEndListener ends{[this](const Stream& stream) {
+    std::lock_guard lock(mutex);
+    for (const Kept& kept : all)
+      if (kept.device == stream.device) kept.strategy->release_stream(stream);
+  }};
+};
+
 // Lets those go that nothing lives in any more.
 void keep(Kept left) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& all = *new std::vector<Kept>;
-  std::lock_guard lock(mutex);
-  std::erase_if(all, [](const Kept& kept) { return !has_live_blocks(kept.strategy.get()); });
-  all.push_back(std::move(left));
+  static AllKept& kept = *new AllKept;
+  std::lock_guard lock(kept.mutex);
+  std::erase_if(kept.all, [](const Kept& one) { return !has_live_blocks(one.strategy.get()); });
+  kept.all.push_back(std::move(left));
 }
 
 Pool::~Pool() {
-  if (has_live_blocks(strategy_.get())) keep({std::move(fake_), std::move(strategy_)});
-  if (has_live_blocks(pinned_.get())) keep({std::move(fake_pinned_), std::move(pinned_)});
+  if (has_live_blocks(strategy_.get())) keep({device_, std::move(fake_), std::move(strategy_)});
+  if (has_live_blocks(pinned_.get())) keep({device_, std::move(fake_pinned_), std::move(pinned_)});
 }
 
 class Pools final : public AllocatorOverride {
@@ -136,10 +146,6 @@ class Pools final : public AllocatorOverride {
     return found.strategy();
   }
 
-  void release_stream(const Stream& stream) noexcept override {
-    for (const auto& p : pools_)
-      if (p->device() == stream.device) p->strategy().release_stream(stream);
-  }
   int64_t allocated_on_this_thread() noexcept override {
     int64_t sum = 0;
     for (const auto& p : pools_) sum += p->strategy().allocated_on_this_thread();
@@ -165,13 +171,23 @@ class Pools final : public AllocatorOverride {
     PredictOptions options{.device = device};
     if (device == options_.device) options = options_;
     if (options.strategy.empty() && !options.make_strategy) options.strategy = usual_strategy(device);
-    pools_.push_back(std::make_unique<Pool>(options, dry_));
-    return *pools_.back();
+    auto made = std::make_unique<Pool>(options, dry_);
+    std::lock_guard lock(growing_);
+    return *pools_.emplace_back(std::move(made));
+  }
+
+  // On whichever thread destroys the stream.
+  void release(const Stream& stream) {
+    std::lock_guard lock(growing_);
+    for (const auto& p : pools_)
+      if (p->device() == stream.device) p->strategy().release_stream(stream);
   }
 
   const PredictOptions& options_;
   const bool dry_;
-  std::vector<std::unique_ptr<Pool>> pools_;
+  std::vector<std::unique_ptr<Pool>> pools_;  // grows on the thread that is served
+  std::mutex growing_;
+  const StreamEndListener ends_{[this](const Stream& stream) { release(stream); }};
 };
 
 // --- Tensors that a dry run made and that still have their memory.

@@ -1,19 +1,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
+#include <sstream>
+#include <string>
 
+#include "vellum/device/atomic_file.h"
 #include "vellum/device/error.h"
 #include "vellum/profiler/internal/report.h"
 #include "vellum/tensor/dtype.h"
 
 namespace vellum::internal {
 namespace {
+
+constexpr size_t kWriteAtOnce = size_t{1} << 20;  // bytes
 
 // Length of the UTF-8 sequence that `text` starts with (RFC 3629); 0 when it is none.
 size_t utf8_length(std::string_view text) {
@@ -111,16 +112,23 @@ std::vector<const Event*> in_order(const Recording& recording) {
   return events;
 }
 
-void write_json(const ProfilerSession& session, std::ostream& out) {
+void write_json(const ProfilerSession& session, AtomicFile& file) {
   const Recording& recording = session.recording();
+  std::ostringstream out;
   out << "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"dropped_events\":" << recording.dropped
       << ",\"unfinished_threads\":" << session.unfinished_threads() << "},\"traceEvents\":[\n";
   for (uint32_t thread = 1; thread <= session.threads(); ++thread)
     out << (thread > 1 ? ",\n" : "") << "{\"ph\":\"M\",\"name\":\"thread_name\"," << place(thread)
         << ",\"args\":{\"name\":\"" << (thread == 1 ? "profiler's thread" : "thread " + std::to_string(thread))
         << "\"}}";
-  for (const Event* event : in_order(recording)) out << ",\n" << event_json(session, *event);
+  for (const Event* event : in_order(recording)) {
+    out << ",\n" << event_json(session, *event);
+    if (out.view().size() < kWriteAtOnce) continue;
+    file.write(out.view());
+    out.str(std::string());
+  }
   out << "\n]}\n";
+  file.write(out.view());
 }
 
 }  // namespace
@@ -141,21 +149,9 @@ void append_json_string(std::string* json, std::string_view text) {
 }
 
 void write_trace(const ProfilerSession& session, const std::string& path) {
-  const std::string unfinished = str_cat(path, ".", getpid(), ".unfinished");
-  errno = 0;
-  std::ofstream file(unfinished, std::ios::binary);
-  if (file) write_json(session, file);
-  file.close();
-  std::error_code error;
-  if (file)
-    std::filesystem::rename(unfinished, path, error);
-  else
-    error = std::error_code(errno ? errno : EIO, std::generic_category());
-  if (!error) return;
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);
-  throw_error<IoError>("Profiler: the trace ", path, " cannot be written: ", error.message(),
-                       "; name a file in a folder that exists and has room");
+  AtomicFile file(path);
+  write_json(session, file);
+  file.commit();
 }
 
 }  // namespace vellum::internal

@@ -6,10 +6,11 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
-#include <fstream>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
+#include "vellum/device/atomic_file.h"
 #include "vellum/device/error.h"
 #include "vellum/device/thread_state.h"
 
@@ -114,10 +115,11 @@ void TraceLog::write_csv(std::ostream& out) const {
 }
 
 void TraceLog::write_csv(const std::string& path) const {
-  std::ofstream file(path);
-  write_csv(file);
-  file.flush();
-  if (!file) throw_error<IoError>(path, ": the trace cannot be written; is there such a folder, and room in it?");
+  internal::AtomicFile file(path);
+  std::ostringstream text;
+  write_csv(text);
+  file.write(text.view());
+  file.commit();
 }
 
 TraceAdaptor::TraceAdaptor(std::unique_ptr<Allocator> upstream, std::shared_ptr<TraceLog> log, TraceLevel level)

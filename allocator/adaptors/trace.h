@@ -42,7 +42,7 @@ class TraceLog {
   // (`logging_resource_adaptor`): "4711,15:04:05.123456,allocate,0x7f0012340040,4096,0", the time in UTC, the action
   // one of "allocate", "free" and "allocate failure". Segments, which that format does not have, are left out.
   void write_csv(std::ostream& out) const;
-  // Throws IoError when the file cannot be written.
+  // Replaces the file in one step; throws IoError, naming the path, and leaves it as it was when it cannot be written.
   void write_csv(const std::string& path) const;
 
  private:

@@ -1,4 +1,4 @@
-// Adaptors between a strategy and its upstream.
+// Adaptors, and the arena, between a strategy and its upstream.
 
 #include <memory>
 #include <utility>
@@ -8,6 +8,7 @@
 #include "vellum/allocator/adaptors/limit.h"
 #include "vellum/allocator/adaptors/statistics.h"
 #include "vellum/allocator/adaptors/trace.h"
+#include "vellum/allocator/arena.h"
 #include "vellum/allocator/caching.h"
 #include "vellum/tests/allocator/simulated_streams.h"
 
@@ -50,6 +51,17 @@ TEST(BelowAStrategy, StatisticsCountTheSegmentsThatItTakes) {
   ASSERT_TRUE(caching.allocate(100, kDefaultAlignment, {}, &block).ok());
   EXPECT_EQ(statistics.counters().requested.current, counts.bytes);
   EXPECT_EQ(statistics.counters().blocks.current, 1);
+  caching.deallocate(block, {});
+}
+
+TEST(BelowAStrategy, AnArenaCountsTheSegmentsThatItTakes) {
+  testing::SimulatedMemory::Counts counts;
+  auto owned = std::make_unique<ArenaAllocator>(pages(&counts), ArenaOptions{.host_accessible = false});
+  ArenaAllocator& arena = *owned;
+  CachingAllocator caching(std::move(owned), {.host_accessible = false});
+  Block block;
+  ASSERT_TRUE(caching.allocate(100, kDefaultAlignment, {}, &block).ok());
+  EXPECT_EQ(arena.stats().active.current, counts.bytes);
   caching.deallocate(block, {});
 }
 

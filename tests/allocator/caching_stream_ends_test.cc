@@ -46,6 +46,79 @@ TEST_P(StreamEndsTest, NothingGoesBackWhileItCannotBeToldHowFarAStreamIs) {
   EXPECT_EQ(program.fault(), "");
 }
 
+TEST_P(StreamEndsTest, NothingGoesBackWhileAStreamCannotBeWaitedFor) {
+  StreamProgram program = this->program(64 * kMiB);
+  ASSERT_TRUE(program.allocate(1, 12 * kMiB));
+  program.use(0, 1);
+  program.free(0);
+  program.streams().no_waits = true;
+  program.empty_cache();
+  EXPECT_EQ(program.memory().bytes, 12 * kMiB);
+  EXPECT_EQ(program.fault(), "");
+  program.streams().no_waits = false;
+}
+
+// What is left of memory with its upstream when the strategy over it is destroyed after `work`, which frees its blocks.
+class Destroyed {
+ public:
+  template <typename Work>
+  Destroyed(bool pages, const Work& work) {
+    CachingAllocator caching(std::make_unique<SimulatedMemory>(&streams, &counts, pages, 64 * kMiB),
+                             {.host_accessible = false});
+    work(caching, streams);
+  }
+  SimulatedStreams streams;
+  SimulatedMemory::Counts counts;
+};
+
+TEST_P(StreamEndsTest, AStrategyIsDestroyedAfterTheWorkOnItsMemory) {
+  const auto work = [](CachingAllocator& caching, SimulatedStreams& streams) {
+    // All of a segment, in the cache of the thread.
+    Block blocks[2];
+    for (Block& block : blocks) {
+      ASSERT_TRUE(caching.allocate(kMiB, kDefaultAlignment, {}, &block).ok());
+      streams.use(0, 1, range_of(block.data, block.bytes));
+    }
+    for (const Block& block : blocks) caching.deallocate(block, {});
+  };
+  const Destroyed destroyed(GetParam(), work);
+  EXPECT_EQ(destroyed.counts.bytes, 0);
+  EXPECT_EQ(destroyed.streams.fault, "");
+}
+
+TEST_P(StreamEndsTest, WhatAStreamMayStillUseOutlivesTheStrategy) {
+  for (bool SimulatedStreams::*const fails : {&SimulatedStreams::no_records, &SimulatedStreams::no_waits}) {
+    const auto work = [fails](CachingAllocator& caching, SimulatedStreams& streams) {
+      const Stream stream{{}, 1};
+      Block block;
+      ASSERT_TRUE(caching.allocate(12 * kMiB, kDefaultAlignment, stream, &block).ok());
+      streams.use(1, 1, range_of(block.data, block.bytes));
+      caching.deallocate(block, stream);
+      streams.*fails = true;
+    };
+    const Destroyed destroyed(GetParam(), work);
+    EXPECT_EQ(destroyed.counts.bytes, 12 * kMiB);
+    EXPECT_EQ(destroyed.streams.fault, "");
+  }
+}
+
+TEST_P(StreamEndsTest, ABlockWithAUseThatCouldNotBeNotedOutlivesTheStrategy) {
+  const auto work = [](CachingAllocator& caching, SimulatedStreams& streams) {
+    Block used, other;
+    ASSERT_TRUE(caching.allocate(12 * kMiB, kDefaultAlignment, {}, &used).ok());
+    ASSERT_TRUE(caching.allocate(kMiB, kDefaultAlignment, {}, &other).ok());
+    streams.no_events = true;
+    caching.record_stream(used, Stream{{}, 1});
+    streams.no_events = false;
+    streams.use(1, 1, range_of(used.data, used.bytes));
+    caching.deallocate(used, {});
+    caching.deallocate(other, {});
+  };
+  const Destroyed destroyed(GetParam(), work);
+  EXPECT_EQ(destroyed.counts.bytes, 12 * kMiB);
+  EXPECT_EQ(destroyed.streams.fault, "");
+}
+
 TEST_P(StreamEndsTest, WithoutFurtherEventsTheDefaultStreamInheritsAllTheSame) {
   StreamProgram program = this->program(24 * kMiB);
   for (const StreamHandle stream : {1, 2}) {

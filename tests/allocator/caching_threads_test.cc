@@ -1,3 +1,6 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <barrier>
 #include <memory>
 #include <optional>
@@ -118,6 +121,48 @@ TEST_F(CachingTest, EmptyCacheReachesAnotherThreadAtItsNextAllocation) {
   EXPECT_EQ(stats().reserved.current, 0);
   turn.arrive_and_wait();
   other.join();
+}
+
+// Lest what a thread that only frees has kept be out of reach.
+TEST_F(CachingTest, EmptyCacheReachesAnotherThreadAtItsNextFree) {
+  const Block first = allocate(kMiB), second = allocate(64);
+  std::barrier turn(2);
+  std::thread other([&] {
+    free(first);
+    turn.arrive_and_wait();  // main empties the cache
+    turn.arrive_and_wait();
+    free(second);
+    turn.arrive_and_wait();  // main allocates
+    turn.arrive_and_wait();
+  });
+  turn.arrive_and_wait();
+  caching_->empty_cache();
+  turn.arrive_and_wait();
+  turn.arrive_and_wait();
+  const Block again = allocate(kMiB);
+  EXPECT_EQ(again.data, first.data);
+  turn.arrive_and_wait();
+  other.join();
+  free(again);
+}
+
+// See docs/memory.md, "After fork". Threads of other tests have ended.
+TEST_F(CachingTest, AChildOfAProcessWithOneThreadGoesOn) {
+  const Block block = allocate(1000), large = allocate(3 * kMiB);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    free(block);
+    free(large);
+    const Block again = allocate(1000), other = allocate(30 * kMiB);
+    const bool works = again.data == block.data && other.data && caching_->check_invariants().empty();
+    _exit(works ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  free(block);
+  free(large);
 }
 
 TEST_F(CachingTest, AThreadThatEntersAfterEmptyCacheReturnsNothing) {

@@ -172,26 +172,20 @@ TEST(Memory, AllocatorsHearOfAStreamBeforeItIsDestroyed) {
   EXPECT_EQ(released, (std::vector<StreamHandle>{5, 105, 106}));
 }
 
-class NotingOverride final : public AllocatorOverride {
- public:
-  Allocator& allocator_for(Device) override { return allocator_; }
-  void release_stream(const Stream& stream) noexcept override { allocator_.release_stream(stream); }
-  int64_t allocated_on_this_thread() noexcept override { return 0; }
-  std::vector<StreamHandle> heard;
-
- private:
-  Noting allocator_{&heard};
-};
-
-TEST(Memory, AnOverrideHearsOfStreamsWhileItServes) {
-  const DeviceType type = register_device("overridden streams", streams_api);
-  NotingOverride override;
+TEST(Memory, AListenerHearsOfStreamsThatAnyThreadDestroys) {
+  const DeviceType type = register_device("streams of listeners", streams_api);
+  const Device device(type, 0);
+  released.clear();
   {
-    const AllocatorScope scope(override);
-    destroy_stream({Device(type, 0), 5});
+    const StreamEndListener outer([](const Stream& stream) { released.push_back(stream.handle + 10); });
+    {
+      const StreamEndListener inner([](const Stream& stream) { released.push_back(stream.handle + 20); });
+      std::thread([&] { destroy_stream({device, 5}); }).join();
+    }
+    destroy_stream({device, 6});
   }
-  destroy_stream({Device(type, 0), 6});
-  EXPECT_EQ(override.heard, (std::vector<StreamHandle>{5}));
+  destroy_stream({device, 7});
+  EXPECT_EQ(released, (std::vector<StreamHandle>{15, 25, 105, 16, 106, 107}));
 }
 
 TEST(Memory, SetAllocatorRefusesNull) {

@@ -44,6 +44,7 @@ class SimulatedStreams final : public EventSource {
   int waits = 0;                                 // that were asked for through the EventSource
   bool no_events = false;                        // no further event can be made
   bool no_records = false;                       // no event can be recorded
+  bool no_waits = false;                         // the host cannot wait for an event
   std::function<void()> after_next_synchronize;  // what another thread does meanwhile
 
   // Work of allocation number `allocation` on memory.
@@ -113,6 +114,7 @@ class SimulatedStreams final : public EventSource {
     return {told ? StatusCode::kOk : StatusCode::kNotReady, nullptr};
   }
   Status synchronize(EventHandle event) noexcept override {
+    if (no_waits) return {StatusCode::kDeviceError, "simulated streams: events cannot be waited for"};
     const Point& point = events_.at(event);
     while (queues_[point.stream].executed < point.position)
       for (auto& [stream, queue] : queues_) advance(stream);

@@ -74,6 +74,13 @@ TEST(Device, ABackendWithAnotherTableIsRefused) {
               ::testing::StartsWith("device 'shorter' has a DeviceApi of 8 bytes, this library's has "));
 }
 
+TEST(Device, ABackendWithPagesOfAnOddSizeIsRefused) {
+  static const DeviceApi odd{.granularity = 3 << 20};
+  EXPECT_EQ(device_error([] { register_device("odd", odd); }),
+            "device 'odd' maps pages of 3145728 bytes; DeviceApi::granularity must be a power of two, or 0 without "
+            "pages");
+}
+
 TEST(Device, AMissingBackendNamesItsTarget) {
   EXPECT_EQ(device_error([] { device_api(device_type("absent")); }),
             "no backend is registered for device 'absent'; depend on its register target (//backends/absent:register)");

@@ -1,6 +1,11 @@
 // Dry runs of other devices than the CPU: one that has no kernels, so that all is done by copies and on the host, and
 // one that has no memory.
 
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "vellum/allocator/adaptors/adaptor.h"
 #include "vellum/tests/memory/predict_testing.h"
 
 namespace vellum {
@@ -74,6 +79,44 @@ TEST(PredictOnDevice, WithoutMemoryIsExact) {
   const Device meta("meta");
   const auto program = [meta] { train_on(meta); };
   expect_same(predict_peak(program, {.device = meta}), measure_peak(program, {.device = meta}));
+}
+
+// Notes the streams that it is told to release.
+class Hearing final : public Adaptor {
+ public:
+  // Of each one made, in their order.
+  static std::vector<std::vector<StreamHandle>>& heard() {
+    static auto& all = *new std::vector<std::vector<StreamHandle>>;  // a pool with a tensor in it stays
+    return all;
+  }
+  explicit Hearing(Device device) : Adaptor("hearing", make_strategy("caching", device)), number_(heard().size()) {
+    heard().emplace_back();
+  }
+  void release_stream(const Stream& stream) noexcept override {
+    heard()[number_].push_back(stream.handle);
+    Adaptor::release_stream(stream);
+  }
+
+ private:
+  const size_t number_;
+};
+
+// Else a later event would be recorded on a stream that is no more.
+TEST(MeasureOnDevice, EveryAllocatorHearsOfAStreamThatEnds) {
+  const Device device("sim");
+  PredictOptions options{.device = device};
+  options.make_strategy = [](Device memory) -> std::unique_ptr<Allocator> { return std::make_unique<Hearing>(memory); };
+  const Stream first = create_stream(device), second = create_stream(device);
+  Tensor left;
+  measure_peak(
+      [&] {
+        measure_peak([&] { std::thread([&] { destroy_stream(first); }).join(); }, options);
+        left = ones({10}, device);
+      },
+      options);
+  destroy_stream(second);
+  const std::vector<StreamHandle> outer{first.handle, second.handle}, inner{first.handle};
+  EXPECT_EQ(Hearing::heard(), (std::vector{outer, inner}));
 }
 
 TEST(PredictOnDevice, ThatDoesNotExistIsRefused) {
