@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "vellum/device/error.h"
 #include "vellum/tensor/reference_helpers.h"
 #include "vellum/tests/conformance/values.h"
 
@@ -55,6 +56,8 @@ std::vector<RefTensor> evaluate(const OpDef& op, const std::vector<RefTensor>& i
 
 std::vector<RefTensor> evaluate_all(const OpDef& op, const std::vector<RefTensor>& inputs, const void* attrs,
                                     DTypes types, RandomState random) {
+  if (!op.reference.element && !op.reference.tensors)
+    throw_error<NotImplementedError>(op.name, ": no reference to judge it by; give its OpDef a .reference");
   std::vector<RefTensor> prepared;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool kept = (op.overwrites && i == 0) || (i < 8 && !(op.cast_inputs >> i & 1));
