@@ -241,18 +241,20 @@ class SnapshotWriter {
   std::string block_row(const BlockRecord& record) {
     std::string shape;
     for (const int64_t size : record.shape) shape += (shape.empty() ? "" : ",") + std::to_string(size);
-    const auto holder = holders_.find(record.id);
+    std::string name;
+    if (const auto holder = holders_.find(record.id); holder != holders_.end()) name = holder->second.name;
+    if (name.empty() && record.name) name = *record.name;
     const std::string_view dtype = record.dtype == DType::kUndefined ? "" : dtype_name(record.dtype);
     return str_cat("[", record.id, ",", number(record.data), ",", record.bytes, ",", record.requested, ",",
                    static_cast<int>(record.category), ",", operators_.number(ledger_state().operators.text(record.op)),
                    ",", modules_.number(module_path(record.module)), ",", record.sequence, ",\"", dtype, "\",[", shape,
-                   "],", json_string(holder == holders_.end() ? "" : holder->second.name), ",",
-                   microseconds(record.allocated), ",", record.freed < 0 ? "null" : microseconds(record.freed), ",",
-                   record.stream.handle, "]");
+                   "],", json_string(name), ",", microseconds(record.allocated), ",",
+                   record.freed < 0 ? "null" : microseconds(record.freed), ",", record.stream.handle, "]");
   }
 
   static std::string event_row(const MemoryEvent& event) {
-    static constexpr const char* kActions[] = {"alloc", "free", "oom"};
+    static constexpr const char* kActions[] = {"alloc",        "free",        "oom",          "segment_alloc",
+                                               "segment_free", "segment_map", "segment_unmap"};
     return str_cat("[", microseconds(event.time), ",\"", kActions[static_cast<size_t>(event.action)], "\",",
                    event.block, ",", number(event.data), ",", event.bytes, "]");
   }

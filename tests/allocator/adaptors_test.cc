@@ -66,6 +66,9 @@ class Noting final : public Allocator {
   void visit_segments(SegmentVisitor& visitor) const override { visitor.segment({memory_, 13, {}}); }
   uint64_t add_pressure_callback(PressureCallback callback) override { return callback(1) ? 17 : 0; }
   void remove_pressure_callback(uint64_t number) noexcept override { note("remove_pressure_callback", number); }
+  void observe_segments(SegmentObserver* observer, const Allocator& source) noexcept override {
+    observer->segment_changed(source, SegmentChange::kMapped, memory_, 19);
+  }
   PageSource* pages() noexcept override { return &pages_; }
   EventSource* events() noexcept override { return &events_; }
 
@@ -82,6 +85,16 @@ class Noting final : public Allocator {
 
   std::vector<std::string>* calls_;
   char memory_[64];
+};
+
+class SumOfSegments final : public SegmentObserver {
+ public:
+  void segment_changed(const Allocator& source, SegmentChange, const void*, size_t bytes) noexcept override {
+    of = &source;
+    sum += bytes;
+  }
+  const Allocator* of = nullptr;
+  size_t sum = 0;
 };
 
 class CountSegments final : public SegmentVisitor {
@@ -128,6 +141,10 @@ TEST_P(AnyAdaptor, PassesEverythingOn) {
   CountSegments segments;
   adaptor->visit_segments(segments);
   EXPECT_EQ(segments.bytes, 13);
+  SumOfSegments observer;
+  adaptor->observe_segments(&observer, *adaptor);
+  EXPECT_EQ(observer.of, adaptor.get());
+  EXPECT_EQ(observer.sum, 19);
 }
 
 TEST_P(AnyAdaptor, RefusesToWrapNothing) { EXPECT_THROW(GetParam().make(nullptr), InvalidArgumentError); }
