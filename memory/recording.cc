@@ -9,8 +9,9 @@
 namespace vellum::internal {
 namespace {
 
-BlockRecord record_of(const StorageOrigin& origin, const Allocator& source, const Block& block, const Stream& stream) {
-  BlockRecord record;
+RecordedBlock record_of(const StorageOrigin& origin, const Allocator& source, const Block& block,
+                        const Stream& stream) {
+  RecordedBlock record;
   record.id = origin.id;
   record.source = &source;
   record.stream = stream;
@@ -23,13 +24,13 @@ BlockRecord record_of(const StorageOrigin& origin, const Allocator& source, cons
   return record;
 }
 
-void describe(BlockRecord& record, const TensorImpl& tensor) {
+void describe(RecordedBlock& record, const TensorImpl& tensor) {
   record.dtype = tensor.dtype;
   record.shape = Dims(tensor.shape_span());
 }
 
 // What a view is called tells less of the block than what the whole is.
-void take_name(BlockRecord& record, const TensorImpl& tensor) {
+void take_name(RecordedBlock& record, const TensorImpl& tensor) {
   if (!tensor.name || tensor.name->empty() || (tensor.base && record.name)) return;
   if (!record.name || *record.name != *tensor.name) record.name = std::make_shared<const std::string>(*tensor.name);
 }
@@ -75,21 +76,21 @@ void Recording::add(MemoryEvent event) {
 
 void Recording::note_present() {
   HolderGraph graph;
-  std::vector<BlockRecord> present;
+  std::vector<RecordedBlock> present;
   absl::flat_hash_map<const Allocator*, int64_t> known;
   known[&allocator(Device())] = 0;
   for (const HolderGraph::Held& block : graph.blocks()) {
     Storage& storage = *block.storage;
     // A block from before the ledger, which is to tell when it is freed.
     if (!storage.origin().id) storage.origin() = {next_block_id(), 0, 0, 0, 0, 0, false};
-    BlockRecord record = record_of(storage.origin(), *storage.source(), storage.block(), storage.stream());
+    RecordedBlock record = record_of(storage.origin(), *storage.source(), storage.block(), storage.stream());
     describe(record, *graph.vertices()[block.vertex].tensor);
     take_name(record, *graph.vertices()[block.vertex].tensor);
     known[storage.source()] += record.bytes;
     present.push_back(std::move(record));
   }
   for (const auto& [source, bytes] : known) {
-    BlockRecord rest;
+    RecordedBlock rest;
     rest.id = next_block_id();
     rest.source = source;
     rest.bytes = source->stats().active.current - bytes;
@@ -97,12 +98,12 @@ void Recording::note_present() {
     if (rest.bytes > 0) present.push_back(std::move(rest));
   }
   std::lock_guard lock(mutex_);
-  for (BlockRecord& record : present) blocks_.live.try_emplace(record.id, std::move(record));
+  for (RecordedBlock& record : present) blocks_.live.try_emplace(record.id, std::move(record));
 }
 
 void Recording::allocated(const StorageOrigin& origin, Allocator& source, const Block& block, const Stream& stream,
                           bool is_workspace) {
-  BlockRecord record = record_of(origin, source, block, stream);
+  RecordedBlock record = record_of(origin, source, block, stream);
   if (is_workspace) record.category = MemoryCategory::kWorkspace;
   std::lock_guard lock(mutex_);
   record.allocated = now();
@@ -124,7 +125,7 @@ void Recording::freed(uint64_t id, uint8_t roles) {
   std::lock_guard lock(mutex_);
   const auto found = blocks_.live.find(id);
   if (found == blocks_.live.end()) return;  // older, and held by nothing that was known
-  BlockRecord record = std::move(found->second);
+  RecordedBlock record = std::move(found->second);
   blocks_.live.erase(found);
   record.freed = now();
   if (record.category != MemoryCategory::kWorkspace) record.category = category_of_roles(roles);

@@ -16,7 +16,7 @@
 namespace vellum::internal {
 
 // What is known of a block, live or freed. Times in microseconds since the recording began.
-struct BlockRecord {
+struct RecordedBlock {
   uint64_t id = 0;
   const Allocator* source = nullptr;  // told apart by address only: it may be gone
   Stream stream;
@@ -60,8 +60,8 @@ struct OutOfMemory {
 
 // What a recording has at one moment.
 struct RecordedBlocks {
-  absl::flat_hash_map<uint64_t, BlockRecord> live;
-  std::deque<BlockRecord> ended;
+  absl::flat_hash_map<uint64_t, RecordedBlock> live;
+  std::deque<RecordedBlock> ended;
   std::deque<MemoryEvent> events;
   int64_t dropped = 0;
   OutOfMemory out_of_memory;

@@ -192,7 +192,7 @@ TEST_F(Snapshot, RemembersWhatAFreedBlockWasCalled) {
     x.view({3, 4}).set_name("a view of x");
     y.set_name("first").set_name("renamed");
     z.view({2, 7}).set_name("a view of z");
-    const nn::Linear model(15, 1, /*bias=*/false);
+    const nn::Linear model(15, 1, {.bias = false});
   }
   older.reset();
   std::map<json, std::string> names;
