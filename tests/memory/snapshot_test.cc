@@ -182,11 +182,14 @@ TEST_F(Snapshot, RemembersGradientsHoweverTheyCameAbout) {
 }
 
 TEST_F(Snapshot, RemembersWhatAFreedBlockWasCalled) {
-  Tensor older = ones({11});
+  Tensor older;
+  {
+    const LedgerScope ledger;
+    older = ones({11});
+  }
   older.set_name("older");
   start_memory_recording();
   {
-    const LedgerScope ledger;
     Tensor x = ones({12}), y = ones({13}), z = ones({14});
     x.set_name("x");
     x.view({3, 4}).set_name("a view of x");
