@@ -182,19 +182,27 @@ class TimelineView {
     this.labelReserved();
   }
 
-  // At the last of the highest columns, where the line is in sight.
+  // At the end of the highest columns, clear of the peak's line.
   labelReserved() {
     const {context, plot, held} = this;
     if (held === 0) return;
     const beyond = held > this.largest;
+    const label = `reserved ${mib(held)}${beyond ? ' \u2191' : ''}`;
+    const width = context.measureText(label).width + 10;
     let column = plot.columns - 1;
     while (column > 0 && reserved[this.moments[column] + 1] < held) --column;
-    const label = `reserved ${mib(held)}${beyond ? ' \u2191' : ''}`;
-    const x = Math.max(plot.left + column, plot.left + context.measureText(label).width + 8) - 4;
+    let right = Math.max(plot.left + column, plot.left + width);
+    const peak = plot.x(this.position(data.peak.event));
+    if (peak > right - width && peak < right + 2) right = Math.max(peak - 2, plot.left + width);
+    const y = beyond ? plot.top : plot.y(held) + 4;
     context.textAlign = 'right';
     context.textBaseline = 'top';
-    context.fillStyle = paint('var(--soft)');
-    context.fillText(label, x, beyond ? plot.top : plot.y(held) + 4);
+    context.strokeStyle = paint('var(--paper)');
+    context.lineWidth = 3;
+    context.strokeText(label, right - 5, y);
+    context.lineWidth = 1;
+    context.fillStyle = paint('var(--ink)');
+    context.fillText(label, right - 5, y);
   }
 
   paintLine(moment, color, label, dash) {
