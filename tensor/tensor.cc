@@ -36,7 +36,7 @@ Tensor& Tensor::set_name(std::string_view name) {
     const internal::LiveGuard guard(impl().live_slot);
     impl().name.swap(text);
   }
-  if (impl().storage->origin().id) [[unlikely]]
+  if (impl().storage->origin().id) [[unlikely]]  // a recording keeps it beyond the tensor's end
     hooks().ledger->named(impl());
   return *this;
 }
