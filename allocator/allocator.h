@@ -11,6 +11,8 @@
 
 namespace vellum {
 
+class Allocator;
+
 inline constexpr size_t kDefaultAlignment = 64;  // bytes; one cache line, one AVX-512 vector
 
 // A piece of device memory. Trivially copyable; owned by whoever must deallocate it.
@@ -65,6 +67,21 @@ class SegmentVisitor {
 
  protected:
   ~SegmentVisitor() = default;
+};
+
+// What changes the bytes that a strategy holds from upstream: a whole segment, or pages of one.
+enum class SegmentChange : uint8_t { kAllocated, kFreed, kMapped, kUnmapped };
+
+// Hears of every change of MemoryStats::reserved, in order, while it is counted and so under the strategy's lock: it
+// must not call an allocator. Thread-safe.
+class SegmentObserver {
+ public:
+  // `data` is null where memory has no address.
+  virtual void segment_changed(const Allocator& source, SegmentChange change, const void* data,
+                               size_t bytes) noexcept = 0;
+
+ protected:
+  ~SegmentObserver() = default;
 };
 
 // Address space that is backed by memory page by page: what a segment that grows needs. `data` and `bytes` of map and
@@ -144,6 +161,11 @@ class Allocator {
   // Tells every segment and its blocks, as of one moment. The visitor must not call this allocator. Does nothing where
   // a strategy keeps no list.
   virtual void visit_segments(SegmentVisitor&) const {}
+
+  // Has `observer` hear from now on of what this strategy takes from upstream and gives back, as of segments of
+  // `source`: this one, or the adaptor around it that is asked. Null: nobody; no call is under way any more when that
+  // returns. The end of an allocator tells nothing. Does nothing where a strategy holds no segments.
+  virtual void observe_segments(SegmentObserver*, const Allocator& /*source*/) noexcept {}
 
   // What the memory offers beyond blocks, for the strategies above it. Null: whole segments only; the device works at
   // once, so that no use outlives the call that enqueued it. Adaptors pass on their upstream's events, and its pages if

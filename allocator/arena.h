@@ -92,6 +92,9 @@ class ArenaAllocator final : public Allocator {
   void remove_pressure_callback(uint64_t number) noexcept override { upstream_->remove_pressure_callback(number); }
   // Upstream's, with the pieces in the place of what they lie in.
   void visit_segments(SegmentVisitor& visitor) const override;
+  void observe_segments(SegmentObserver* observer, const Allocator& source) noexcept override {
+    upstream_->observe_segments(observer, source);
+  }
   EventSource* events() noexcept override { return upstream_->events(); }
 
   const ArenaOptions& options() const { return options_; }

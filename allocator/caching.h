@@ -67,6 +67,9 @@ class CachingAllocator final : public Allocator {
   uint64_t add_pressure_callback(PressureCallback callback) override;
   void remove_pressure_callback(uint64_t id) noexcept override;
   void visit_segments(SegmentVisitor& visitor) const override { heap_.visit(visitor); }
+  void observe_segments(SegmentObserver* observer, const Allocator& source) noexcept override {
+    heap_.observe(observer, source);
+  }
   EventSource* events() noexcept override { return heap_.events(); }
 
   // What is wrong with the heap's lists while no other thread uses it, or nothing. For tests.

@@ -14,6 +14,7 @@
 #include "vellum/allocator/caching_options.h"
 #include "vellum/allocator/caching_records.h"
 #include "vellum/allocator/caching_streams.h"
+#include "vellum/allocator/segment_report.h"
 #include "vellum/allocator/size_classes.h"
 #include "vellum/allocator/spinning_mutex.h"
 
@@ -87,6 +88,7 @@ class CachingHeap {
   void add_stats(MemoryStats* stats) const;
   void reset_peak_stats() noexcept;
   void visit(SegmentVisitor& visitor) const;
+  void observe(SegmentObserver* observer, const Allocator& source) noexcept;
   // Whether freed memory may be poisoned.
   bool poisons() const { return poison_; }
   // What is wrong with the lists, or nothing. For tests.
@@ -158,7 +160,8 @@ class CachingHeap {
   std::list<Segment> segments_;
   uint64_t last_segment_ = 0;  // its number
   StreamUses uses_;
-  MemoryStats stats_;   // reserved, split and the upstream counts
+  MemoryStats stats_;  // reserved, split and the upstream counts
+  SegmentReport segment_report_;
   size_t claimed_ = 0;  // bytes reserved, or on their way from or to upstream
   uint64_t clock_ = 0;  // counts frees and fetches
   RecordPool records_;

@@ -45,6 +45,11 @@ void CachingHeap::reset_peak_stats() noexcept {
   reset_peaks(stats_.reserved, stats_.split);
 }
 
+void CachingHeap::observe(SegmentObserver* observer, const Allocator& source) noexcept {
+  std::lock_guard lock(mutex_);
+  segment_report_.set_observer(observer, source);
+}
+
 void CachingHeap::visit(SegmentVisitor& visitor) const {
   std::lock_guard lock(mutex_);
   for (const Segment& segment : segments_) {

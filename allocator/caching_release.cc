@@ -133,7 +133,7 @@ size_t CachingHeap::unlink_segment(Segment& segment, std::list<Segment>* out) {
     records_.give_back(record);
     record = next;
   }
-  decrease(stats_.reserved, static_cast<int64_t>(segment.bytes));
+  segment_report_.count(stats_.reserved, SegmentChange::kFreed, segment.memory.data, segment.bytes);
   ++stats_.upstream_frees;
   out->splice(out->end(), segments_, segment.self);
   return segment.bytes;
@@ -172,7 +172,7 @@ size_t CachingHeap::unmap_pages_of(BlockRecord* record, size_t bytes) {
   if (record->bytes > pages) insert_free(split(record, pages));
   record->segment->held -= pages;
   claimed_ -= pages;
-  decrease(stats_.reserved, static_cast<int64_t>(pages));
+  segment_report_.count(stats_.reserved, SegmentChange::kUnmapped, data, pages);
   stats_.upstream_frees += static_cast<int64_t>(pages / page_bytes_);
   merge_unmapped(record);
   return pages;

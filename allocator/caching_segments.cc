@@ -70,7 +70,8 @@ BlockRecord* CachingHeap::add_segment(std::list<Segment>& fresh) {
   record->stream = segment.stream;
   record->freed_at = ++clock_;
   segment.first = record;
-  increase(stats_.reserved, static_cast<int64_t>(segment.held));
+  if (segment.held > 0)
+    segment_report_.count(stats_.reserved, SegmentChange::kAllocated, segment.memory.data, segment.held);
   if (poison_ && segment.held > 0) poison(record->data, record->bytes);
   segments_.splice(segments_.end(), fresh);
   return record;
@@ -130,7 +131,7 @@ Status CachingHeap::map_front(BlockRecord* hole, size_t bytes, BlockRecord** out
   hole->stream = hole->segment->stream;
   hole->freed_at = ++clock_;
   hole->segment->held += bytes;
-  increase(stats_.reserved, static_cast<int64_t>(bytes));
+  segment_report_.count(stats_.reserved, SegmentChange::kMapped, hole->data, bytes);
   stats_.upstream_allocations += static_cast<int64_t>(bytes / page_bytes_);
   if (poison_) poison(hole->data, bytes);
   *out = give_locked(hole);

@@ -42,7 +42,7 @@ Status DirectAllocator::allocate(size_t bytes, size_t alignment, const Stream& s
   ++stats_.upstream_allocations;
   internal::increase(stats_.requested, static_cast<int64_t>(bytes));
   internal::increase(stats_.active, static_cast<int64_t>(occupied));
-  internal::increase(stats_.reserved, static_cast<int64_t>(occupied));
+  segments_.count(stats_.reserved, SegmentChange::kAllocated, data, occupied);
   return ok_status();
 }
 
@@ -64,7 +64,7 @@ void DirectAllocator::deallocate(const Block& block, const Stream&) noexcept {
     live_.erase(block.data);
     internal::decrease(stats_.requested, static_cast<int64_t>(block.bytes));
     internal::decrease(stats_.active, static_cast<int64_t>(occupied));
-    internal::decrease(stats_.reserved, static_cast<int64_t>(occupied));
+    segments_.count(stats_.reserved, SegmentChange::kFreed, block.data, occupied);
   }
   // A fault here is sticky on the device and surfaces at the next synchronize.
   if (block.data) (void)api_.deallocate(device_.index, block.data, occupied);
@@ -78,6 +78,11 @@ void DirectAllocator::visit_segments(SegmentVisitor& visitor) const {
     visitor.segment({data, live.occupied, live.stream});
     visitor.block({data, live.occupied, live.requested, BlockInfo::State::kActive});
   }
+}
+
+void DirectAllocator::observe_segments(SegmentObserver* observer, const Allocator& source) noexcept {
+  std::lock_guard lock(mutex_);
+  segments_.set_observer(observer, source);
 }
 
 MemoryStats DirectAllocator::stats() const {

@@ -6,6 +6,7 @@
 
 #include "vellum/allocator/allocator.h"
 #include "vellum/allocator/device_events.h"
+#include "vellum/allocator/segment_report.h"
 #include "vellum/device/device_api.h"
 
 namespace vellum {
@@ -30,6 +31,7 @@ class DirectAllocator final : public Allocator {
   void reset_peak_stats() noexcept override;
   size_t active_bytes(const Block& block) const noexcept override;
   void visit_segments(SegmentVisitor& visitor) const override;
+  void observe_segments(SegmentObserver* observer, const Allocator& source) noexcept override;
   // Those of the device, where it has them.
   PageSource* pages() noexcept override;
   EventSource* events() noexcept override;
@@ -66,6 +68,7 @@ class DirectAllocator final : public Allocator {
   internal::DeviceEvents events_;
   mutable std::mutex mutex_;
   MemoryStats stats_;
+  internal::SegmentReport segments_;
   std::map<const void*, Live> live_;
 };
 

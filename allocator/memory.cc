@@ -35,11 +35,13 @@ struct Kept {
   const Kept* next;
 };
 constinit std::atomic<const Kept*> all_kept = nullptr;
+constinit SegmentObserver* segment_observer = nullptr;  // under making()
 
 // To be called under making().
 Allocator* keep(Device device, std::unique_ptr<Allocator> allocator) {
   const Kept* kept = new Kept{device, std::move(allocator), all_kept.load(std::memory_order_relaxed)};
   all_kept.store(kept, std::memory_order_release);
+  if (segment_observer) kept->allocator->observe_segments(segment_observer, *kept->allocator);
   return kept->allocator.get();
 }
 
@@ -184,6 +186,13 @@ std::string format_bytes(int64_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, kUnits[unit]);
   return text;
+}
+
+void observe_segments(SegmentObserver* observer) {
+  std::lock_guard lock(making());
+  segment_observer = observer;
+  for (const Kept* kept = all_kept.load(std::memory_order_relaxed); kept; kept = kept->next)
+    kept->allocator->observe_segments(observer, *kept->allocator);
 }
 
 int64_t allocated_on_this_thread() noexcept {

@@ -72,6 +72,11 @@ class AllocatorScope {
   ModeGuard mode_;
 };
 
+// Has `observer` hear what the allocators that serve devices, now and later, take from them and give back; null:
+// nobody. There is one. See Allocator::observe_segments; what an AllocatorOverride or the pinned allocators hold is not
+// told.
+void observe_segments(SegmentObserver* observer);
+
 // Bytes of live blocks (after rounding), of memory held from the device, and the highest number of live bytes since
 // the last reset. As in PyTorch, `memory_allocated` counts what blocks occupy, not what was asked for.
 int64_t memory_allocated(Device device = {});

@@ -130,6 +130,12 @@ class Hook final : public Ledger {
   } catch (const std::bad_alloc&) {
   }
 
+  void named(const TensorImpl& tensor) noexcept override try {
+    if (BlockListener* listener = state_.listener.load(std::memory_order_acquire))
+      listener->named(tensor.storage->origin().id, tensor);
+  } catch (const std::bad_alloc&) {
+  }
+
   void freed(Storage& storage) noexcept override try {
     if (BlockListener* listener = state_.listener.load(std::memory_order_acquire))
       listener->freed(storage.origin().id, storage.roles());

@@ -40,6 +40,7 @@ Recording* install(int64_t max_events) {
   current().thread = std::this_thread::get_id();
   current().ledger_was_on = is_ledger_enabled();
   internal::set_block_listener(recording);
+  observe_segments(recording);
   set_ledger_enabled(true);
   return recording;
 }
@@ -102,6 +103,7 @@ void stop_memory_recording() {
   std::lock_guard lock(current().mutex);
   if (!current().recording) return;
   internal::set_block_listener(nullptr);
+  observe_segments(nullptr);
   if (current().thread == std::this_thread::get_id()) set_ledger_enabled(current().ledger_was_on);
   current().recording->clear();
   current().recording = nullptr;

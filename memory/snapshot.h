@@ -23,11 +23,12 @@ namespace vellum {
 // memory where the ledger is on, that of the allocator concerned; that file then stays. Dry runs do not count.
 void memory_snapshot(const std::string& path, Device device = {});
 
-// Turns the ledger on for this thread, and keeps every allocation and release from now on of threads where it is on:
-// the last `max_events` of them, and the last `max_events` blocks that were freed, at about 200 bytes each. Blocks that
-// are older and known to the ledger are noted as allocated at 0; what else is in use is one untracked block for each
-// allocator that has memory in use. What upstream gives and takes is not recorded. There is one recording in a process;
-// throws InvalidArgumentError when there is one already, or when max_events is not positive.
+// Turns the ledger on for this thread, and keeps every allocation and release from now on of threads where it is on,
+// and what the allocators of all devices take from them and give back, on whichever thread: the last `max_events` of
+// all these, and the last `max_events` blocks that were freed, at about 200 bytes each. Blocks that are older and known
+// to the ledger are noted as allocated at 0; what else is in use is one untracked block for each allocator that has
+// memory in use. There is one recording in a process; throws InvalidArgumentError when there is one already, or when
+// max_events is not positive.
 void start_memory_recording(int64_t max_events = 100'000);
 // Forgets the recording. On the thread that started it the ledger is then as it was before; called on another thread,
 // it stays on there. Does nothing when there is none.

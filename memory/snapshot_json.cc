@@ -111,7 +111,7 @@ class SnapshotWriter {
 
   void write(AtomicFile& file) {
     std::string blocks, events, segments, holders;
-    for (const BlockRecord& record : sorted_blocks()) append(&blocks, block_row(record));
+    for (const RecordedBlock& record : sorted_blocks()) append(&blocks, block_row(record));
     for (const MemoryEvent& event : recorded_.events)
       if (event.source == &source_) append(&events, event_row(event));
     absl::flat_hash_map<const void*, uint64_t> ids;
@@ -155,7 +155,7 @@ class SnapshotWriter {
       MemoryHolder row = graph.row(block);
       const StorageOrigin& origin = storage.origin();
       const uint64_t id = origin.id ? origin.id : next_block_id();
-      BlockRecord& record = recorded_.live[id];
+      RecordedBlock& record = recorded_.live[id];
       if (!record.id) {
         record.id = id;
         record.source = &source_;
@@ -180,7 +180,7 @@ class SnapshotWriter {
 
   void add_pending() {
     for (const BlockInfo& block : pending_blocks(source_)) {
-      BlockRecord record;
+      RecordedBlock record;
       record.id = next_block_id();
       record.source = &source_;
       record.stream.device = device_;
@@ -193,7 +193,7 @@ class SnapshotWriter {
 
   // Blocks whose holders are no tensors, and what the ledger does not know: all together make what is in use.
   void add_rest() {
-    BlockRecord untracked;
+    RecordedBlock untracked;
     int64_t rest = source_.stats().active.current;
     std::vector<uint64_t> replaced;
     for (const auto& [id, record] : recorded_.live) {
@@ -226,33 +226,35 @@ class SnapshotWriter {
   }
 
   // In the order in which they were allocated.
-  std::vector<BlockRecord> sorted_blocks() const {
-    std::vector<BlockRecord> all;
-    for (const BlockRecord& record : recorded_.ended)
+  std::vector<RecordedBlock> sorted_blocks() const {
+    std::vector<RecordedBlock> all;
+    for (const RecordedBlock& record : recorded_.ended)
       if (record.source == &source_) all.push_back(record);
     for (const auto& [id, record] : recorded_.live)
       if (record.source == &source_) all.push_back(record);
-    std::ranges::sort(all, [](const BlockRecord& a, const BlockRecord& b) {
+    std::ranges::sort(all, [](const RecordedBlock& a, const RecordedBlock& b) {
       return a.allocated != b.allocated ? a.allocated < b.allocated : a.id < b.id;
     });
     return all;
   }
 
-  std::string block_row(const BlockRecord& record) {
+  std::string block_row(const RecordedBlock& record) {
     std::string shape;
     for (const int64_t size : record.shape) shape += (shape.empty() ? "" : ",") + std::to_string(size);
-    const auto holder = holders_.find(record.id);
+    std::string name;
+    if (const auto holder = holders_.find(record.id); holder != holders_.end()) name = holder->second.name;
+    if (name.empty() && record.name) name = *record.name;
     const std::string_view dtype = record.dtype == DType::kUndefined ? "" : dtype_name(record.dtype);
     return str_cat("[", record.id, ",", number(record.data), ",", record.bytes, ",", record.requested, ",",
                    static_cast<int>(record.category), ",", operators_.number(ledger_state().operators.text(record.op)),
                    ",", modules_.number(module_path(record.module)), ",", record.sequence, ",\"", dtype, "\",[", shape,
-                   "],", json_string(holder == holders_.end() ? "" : holder->second.name), ",",
-                   microseconds(record.allocated), ",", record.freed < 0 ? "null" : microseconds(record.freed), ",",
-                   record.stream.handle, "]");
+                   "],", json_string(name), ",", microseconds(record.allocated), ",",
+                   record.freed < 0 ? "null" : microseconds(record.freed), ",", record.stream.handle, "]");
   }
 
   static std::string event_row(const MemoryEvent& event) {
-    static constexpr const char* kActions[] = {"alloc", "free", "oom"};
+    static constexpr const char* kActions[] = {"alloc",        "free",        "oom",          "segment_alloc",
+                                               "segment_free", "segment_map", "segment_unmap"};
     return str_cat("[", microseconds(event.time), ",\"", kActions[static_cast<size_t>(event.action)], "\",",
                    event.block, ",", number(event.data), ",", event.bytes, "]");
   }

@@ -19,6 +19,8 @@ class Ledger {
   virtual void allocated(Storage& storage) noexcept = 0;
   // The first tensor of a block whose origin asked for it.
   virtual void described(const internal::TensorImpl& tensor) noexcept = 0;
+  // A tensor of a block that has an origin got a label.
+  virtual void named(const internal::TensorImpl& tensor) noexcept = 0;
   // A block that has an origin is about to be freed. Called while `hears_of_frees`.
   virtual void freed(Storage& storage) noexcept = 0;
   bool hears_of_frees() const { return hears_of_frees_.load(std::memory_order_relaxed); }

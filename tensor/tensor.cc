@@ -5,6 +5,7 @@
 #include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/internal/live_objects.h"
 #include "vellum/tensor/internal/make_tensor.h"
+#include "vellum/tensor/ledger.h"
 #include "vellum/tensor/recorder.h"
 
 namespace vellum {
@@ -31,8 +32,12 @@ Tensor Tensor::base() const { return share(impl().base); }
 
 Tensor& Tensor::set_name(std::string_view name) {
   auto text = std::make_unique<std::string>(name);
-  const internal::LiveGuard guard(impl().live_slot);
-  impl().name.swap(text);
+  {
+    const internal::LiveGuard guard(impl().live_slot);
+    impl().name.swap(text);
+  }
+  if (impl().storage->origin().id) [[unlikely]]  // a recording keeps it beyond the tensor's end
+    hooks().ledger->named(impl());
   return *this;
 }
 

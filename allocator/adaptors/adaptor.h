@@ -40,6 +40,9 @@ class Adaptor : public Allocator {
   }
   void remove_pressure_callback(uint64_t number) noexcept override { upstream_->remove_pressure_callback(number); }
   void visit_segments(SegmentVisitor& visitor) const override { upstream_->visit_segments(visitor); }
+  void observe_segments(SegmentObserver* observer, const Allocator& source) noexcept override {
+    upstream_->observe_segments(observer, source);
+  }
   PageSource* pages() noexcept override { return upstream_->pages(); }
   EventSource* events() noexcept override { return upstream_->events(); }
 

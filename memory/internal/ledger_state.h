@@ -23,6 +23,8 @@ class BlockListener {
   virtual void allocated(const StorageOrigin& origin, Allocator& source, const Block& block, const Stream& stream,
                          bool is_workspace) = 0;
   virtual void described(uint64_t id, const TensorImpl& tensor) = 0;
+  // The tensor, one of the block's, got a label.
+  virtual void named(uint64_t id, const TensorImpl& tensor) = 0;
   virtual void freed(uint64_t id, uint8_t roles) = 0;
   virtual void out_of_memory(const Allocator& source, int64_t bytes, const std::string& text) = 0;
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@
 namespace vellum::internal {
 
 // What is known of a block, live or freed. Times in microseconds since the recording began.
-struct BlockRecord {
+struct RecordedBlock {
   uint64_t id = 0;
   const Allocator* source = nullptr;  // told apart by address only: it may be gone
   Stream stream;
@@ -28,16 +29,25 @@ struct BlockRecord {
   uint64_t sequence = 0;
   DType dtype = DType::kUndefined;
   Dims shape;
+  std::shared_ptr<const std::string> name;  // a tensor's label; null: none had one. Shared, for most have none.
   double allocated = 0;
   double freed = -1;  // not yet
 };
 
 struct MemoryEvent {
-  enum class Action : uint8_t { kAlloc, kFree, kOutOfMemory };
+  enum class Action : uint8_t {
+    kAlloc,
+    kFree,
+    kOutOfMemory,
+    kSegmentAlloc,
+    kSegmentFree,
+    kSegmentMap,
+    kSegmentUnmap,
+  };
   double time = 0;
   Action action = Action::kAlloc;
   const Allocator* source = nullptr;
-  uint64_t block = 0;
+  uint64_t block = 0;  // 0: of no block
   const void* data = nullptr;
   int64_t bytes = 0;
 };
@@ -50,14 +60,14 @@ struct OutOfMemory {
 
 // What a recording has at one moment.
 struct RecordedBlocks {
-  absl::flat_hash_map<uint64_t, BlockRecord> live;
-  std::deque<BlockRecord> ended;
+  absl::flat_hash_map<uint64_t, RecordedBlock> live;
+  std::deque<RecordedBlock> ended;
   std::deque<MemoryEvent> events;
   int64_t dropped = 0;
   OutOfMemory out_of_memory;
 };
 
-class Recording final : public BlockListener {
+class Recording final : public BlockListener, public SegmentObserver {
  public:
   explicit Recording(int64_t max_events) : max_events_(static_cast<size_t>(max_events)) {}
 
@@ -67,8 +77,11 @@ class Recording final : public BlockListener {
   void allocated(const StorageOrigin& origin, Allocator& source, const Block& block, const Stream& stream,
                  bool is_workspace) override;
   void described(uint64_t id, const TensorImpl& tensor) override;
+  void named(uint64_t id, const TensorImpl& tensor) override;
   void freed(uint64_t id, uint8_t roles) override;
   void out_of_memory(const Allocator& source, int64_t bytes, const std::string& text) override;
+
+  void segment_changed(const Allocator& source, SegmentChange change, const void* data, size_t bytes) noexcept override;
 
   RecordedBlocks blocks() const;  // a copy
   void clear();
@@ -79,7 +92,7 @@ class Recording final : public BlockListener {
 
   const size_t max_events_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // no allocator is called under it: their locks are held while segments are told
   RecordedBlocks blocks_;
 };
 

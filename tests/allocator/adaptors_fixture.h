@@ -58,6 +58,9 @@ class Noting final : public Allocator {
   void visit_segments(SegmentVisitor& visitor) const override { visitor.segment({memory_, 13, {}}); }
   uint64_t add_pressure_callback(PressureCallback callback) override { return callback(1) ? 17 : 0; }
   void remove_pressure_callback(uint64_t number) noexcept override { note("remove_pressure_callback", number); }
+  void observe_segments(SegmentObserver* observer, const Allocator& source) noexcept override {
+    observer->segment_changed(source, SegmentChange::kMapped, memory_, 19);
+  }
   PageSource* pages() noexcept override { return &pages_; }
   EventSource* events() noexcept override { return &events_; }
 

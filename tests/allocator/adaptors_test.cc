@@ -28,6 +28,16 @@ class CountSegments final : public SegmentVisitor {
   size_t bytes = 0;
 };
 
+class SumOfSegments final : public SegmentObserver {
+ public:
+  void segment_changed(const Allocator& source, SegmentChange, const void*, size_t bytes) noexcept override {
+    of = &source;
+    sum += bytes;
+  }
+  const Allocator* of = nullptr;
+  size_t sum = 0;
+};
+
 using MakeAdaptor = std::unique_ptr<Adaptor> (*)(std::unique_ptr<Allocator>);
 
 struct NamedAdaptor {
@@ -65,6 +75,10 @@ TEST_P(AnyAdaptor, PassesEverythingOn) {
   CountSegments segments;
   adaptor->visit_segments(segments);
   EXPECT_EQ(segments.bytes, 13);
+  SumOfSegments observer;
+  adaptor->observe_segments(&observer, *adaptor);
+  EXPECT_EQ(observer.of, adaptor.get());
+  EXPECT_EQ(observer.sum, 19);
 }
 
 TEST_P(AnyAdaptor, RefusesToWrapNothing) { EXPECT_THROW(GetParam().make(nullptr), InvalidArgumentError); }

@@ -88,7 +88,46 @@ class BrowserTest(unittest.TestCase):
       self.assertIn(part, shown)
     self.assertTrue(self.hover(25, 11).startswith('y\n'))
     self.assertTrue(self.hover(45, 10).startswith('mul'))
-    self.assertEqual(self.hover(25, 13), '', 'nothing lies there')
+    self.assertEqual(self.hover(25, 16.5), '', 'nothing lies there')
+
+  def test_shows_what_is_reserved_over_what_lives(self):
+    self.show(snapshots.hand_made())
+    self.assertIn('reserved', self.text('#legend'))
+    shown = self.hover(25, 13)
+    self.assertTrue(shown.startswith('cached'), shown)
+    for part in ('4.00 MiB', 'reserved\n16.00 MiB', 'live\n12.00 MiB'):
+      self.assertIn(part, shown)
+    self.assertIn('12.00 MiB live of 16.00 MiB reserved', self.hover(25, 5))
+
+  def test_follows_what_is_reserved_through_the_events(self):
+    self.show(snapshots.mapped())
+    self.assertIn('6.00 MiB live of 8.00 MiB reserved', self.hover(15, 1))
+    self.assertIn('6.00 MiB live of 16.00 MiB reserved', self.hover(32, 1))
+    self.assertIn('6.00 MiB live of 12.00 MiB reserved', self.hover(42, 1))
+
+  def test_the_line_of_what_is_reserved_is_drawn_at_its_height(self):
+    self.show(snapshots.mapped())
+    # Dashes cover more than half of 30 pixels; around them the canvas is clear, or faint where the axis has a line.
+    drawn = self.browser.run(
+        '(() => { const d = plot.dataset, ratio = plot.width / plot.getBoundingClientRect().width;'
+        'const {data} = plot.getContext("2d").getImageData(0, 0, plot.width, plot.height);'
+        'const ink = (x, y) => { const i = 4 * (y * plot.width + x);'
+        'return data[i + 3] > 128 && data[i] + data[i + 1] + data[i + 2] < 300; };'
+        'const row = (time, mib) => {'
+        'const x = Math.round((+d.left + (time - d.begin) / (d.end - d.begin) * (d.right - d.left)) * ratio);'
+        'const y = Math.round((+d.bottom - mib * 1048576 / d.bytesPerPixel) * ratio);'
+        'const count = at => [...Array(30).keys()].filter(i => ink(x + i, at)).length;'
+        'return Math.max(count(y - 1), count(y), count(y + 1)); };'
+        'return [row(12, 8), row(25, 16), row(42, 12), row(25, 12), row(42, 15)]; })()')
+    self.assertTrue(all(n >= 10 for n in drawn[:3]), drawn)
+    self.assertEqual(drawn[3:], [0, 0])
+
+  def test_without_events_of_segments_no_line_is_drawn(self):
+    made = snapshots.hand_made()
+    del made['events']['rows'][0]
+    self.show(made)
+    self.assertNotIn('reserved', self.text('#legend'))
+    self.assertEqual(self.hover(25, 12.5), '')
 
   def test_blocks_are_stacked_by_category_before_age(self):
     made = snapshots.hand_made()

@@ -63,6 +63,29 @@ class PytorchTest(unittest.TestCase):
                       ('free_completed', 6 * MIB, 4 * MIB - 100, 30)])
     self.assertEqual(trace[-1]['action'], 'snapshot')
 
+  def test_a_segment_that_grows_and_shrinks_is_mapped_and_unmapped(self):
+    exported = pytorch(snapshots.mapped())
+    self.assertEqual([(e['action'], e['addr'] - BASE, e['size'], e['time_us'])
+                      for e in exported['device_traces'][0][:4]],
+                     [('segment_map', 0, 8 * MIB, 1), ('alloc', 0, 6 * MIB, 5),
+                      ('segment_map', 8 * MIB, 8 * MIB, 20), ('segment_unmap', 12 * MIB, 4 * MIB, 40)])
+    self.assertTrue(exported['segments'][0]['is_expandable'])
+    self.assertTrue(exported['allocator_settings']['expandable_segments'])
+
+  def test_a_segment_that_went_back_is_freed(self):
+    made = snapshots.empty()
+    made['events']['rows'] = [[1, 'segment_alloc', 0, BASE, 2 * MIB], [2, 'segment_free', 0, BASE, 2 * MIB]]
+    self.assertEqual([(e['action'], e['addr'], e['size']) for e in pytorch(made)['device_traces'][0][:2]],
+                     [('segment_alloc', BASE, 2 * MIB), ('segment_free', BASE, 2 * MIB)])
+
+  def test_a_strategy_of_segments_for_each_block_gets_no_others(self):
+    made = snapshots.empty()
+    made['blocks']['rows'] = [[1, BASE, MIB, MIB, 7, 0, 0, 1, 'float32', [262144], 'x', 2, 3, 0]]
+    made['events']['rows'] = [[1, 'segment_alloc', 0, BASE, MIB], [2, 'alloc', 1, BASE, MIB],
+                              [3, 'free', 1, BASE, MIB], [4, 'segment_free', 0, BASE, MIB]]
+    self.assertEqual([e['action'] for e in pytorch(made)['device_traces'][0]],
+                     ['segment_alloc', 'alloc', 'free_requested', 'free_completed', 'segment_free', 'snapshot'])
+
   def test_the_free_of_a_pending_block_is_not_completed(self):
     made = pytorch(pending())
     segment = made['segments'][0]
@@ -161,6 +184,9 @@ class ChromeTest(unittest.TestCase):
 
   def test_counts_what_is_reserved(self):
     self.assertEqual(self.counter(snapshots.hand_made(), 'reserved'), [(0, 0), (5, 16)])
+
+  def test_counts_pages_as_they_come_and_go(self):
+    self.assertEqual(self.counter(snapshots.mapped(), 'reserved'), [(0, 0), (1, 8), (20, 16), (40, 12)])
 
   def test_without_events_of_segments_nothing_is_said_of_them(self):
     made = snapshots.hand_made()

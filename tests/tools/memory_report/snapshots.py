@@ -76,6 +76,33 @@ def hand_made():
   return made
 
 
+def mapped():
+  """One block of 6 MiB in a segment that grows and shrinks by pages, at 0x1000000.
+
+  time      0     10     20     30     40     50 us
+  reserved     8 MiB |     16 MiB       | 12 MiB      mapped at 1 and 20, unmapped at 40
+  x            6 MiB ---------------------------      allocated at 5
+  """
+  base = 0x1000000
+  made = empty()
+  made['blocks']['rows'] = [[1, base, 6 * MIB, 6 * MIB, 7, 0, 0, 1, 'float32', [3, 524288], 'x', 5, None, 0]]
+  made['events']['rows'] = [
+      [1, 'segment_map', 0, base, 8 * MIB],
+      [5, 'alloc', 1, base, 6 * MIB],
+      [20, 'segment_map', 0, base + 8 * MIB, 8 * MIB],
+      [40, 'segment_unmap', 0, base + 12 * MIB, 4 * MIB],
+      [50, 'mark', 0, 0, 0],
+  ]
+  made['segments'] = [{
+      'address': base, 'bytes': 12 * MIB, 'stream': 0, 'blocks': [
+          {'address': base, 'bytes': 6 * MIB, 'requested': 6 * MIB, 'state': 'active', 'block': 1},
+          {'address': base + 6 * MIB, 'bytes': 6 * MIB, 'requested': 0, 'state': 'cached', 'block': 0},
+      ]
+  }]
+  made['stats'].update(reserved=_stat(12 * MIB, 16 * MIB), active=_stat(6 * MIB, 6 * MIB))
+  return made
+
+
 def to_bytes(made):
   return json.dumps(made).encode()
 

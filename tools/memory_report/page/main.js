@@ -25,6 +25,13 @@ function showNotices() {
   byId('notices').append(...notices.map(text => element('div', {text})));
 }
 
+function reservedEntry() {
+  const entry = element('span', {title: 'held from the device, live and cached'}, [
+    element('span', {className: 'dashes'})]);
+  entry.append('reserved');
+  return entry;
+}
+
 function fillLegend(groups) {
   const sums = new Float64Array(groups.names.length);
   for (let block = 0; block < blockCount; ++block) sums[groups.of[block]] += blocks.bytes[block];
@@ -33,7 +40,7 @@ function fillLegend(groups) {
     const entry = element('span', {title: groups.names[i]}, [swatch(groups.color[i])]);
     entry.append(groups.names[i]);
     return entry;
-  }), element('span', {text: reserved ? '- - - reserved' : ''}));
+  }), ...reserved ? [reservedEntry()] : []);
 }
 
 function choice(box, attribute, chosen, onChoice) {

@@ -69,8 +69,9 @@ class TimelineView {
     for (const moment of this.moments) most = Math.max(most, live[moment + 1]);
     let held = 0;
     if (reserved) for (const moment of this.moments) held = Math.max(held, reserved[moment + 1]);
-    // What is reserved is shown where it does not press what is live against the floor.
-    this.largest = Math.max(most, held < 2.5 * most ? held : 0) * 1.06;
+    // What is reserved is shown where it does not press what is live against the floor; else a label tells of it.
+    this.largest = Math.max(most, held < 4 * most ? held : 0) * 1.06;
+    this.held = held;
     const scale = (plot.bottom - plot.top) / this.largest;
     plot.x = value => plot.left + (value - this.range.begin) / (this.range.end - this.range.begin) * plot.columns;
     plot.y = bytes => plot.bottom - bytes * scale;
@@ -167,7 +168,8 @@ class TimelineView {
     context.beginPath();
     context.rect(plot.left, plot.top, plot.columns, plot.bottom - plot.top);
     context.clip();
-    context.strokeStyle = paint('var(--soft)');
+    context.strokeStyle = paint('var(--ink)');
+    context.lineWidth = 1.25;
     context.setLineDash([5, 4]);
     context.beginPath();
     this.moments.forEach((moment, column) => {
@@ -177,6 +179,30 @@ class TimelineView {
     });
     context.stroke();
     context.restore();
+    this.labelReserved();
+  }
+
+  // At the end of the highest columns, clear of the peak's line.
+  labelReserved() {
+    const {context, plot, held} = this;
+    if (held === 0) return;
+    const beyond = held > this.largest;
+    const label = `reserved ${mib(held)}${beyond ? ' \u2191' : ''}`;
+    const width = context.measureText(label).width + 10;
+    let column = plot.columns - 1;
+    while (column > 0 && reserved[this.moments[column] + 1] < held) --column;
+    let right = Math.max(plot.left + column, plot.left + width);
+    const peak = plot.x(this.position(data.peak.event));
+    if (peak > right - width && peak < right + 2) right = Math.max(peak - 2, plot.left + width);
+    const y = beyond ? plot.top : plot.y(held) + 4;
+    context.textAlign = 'right';
+    context.textBaseline = 'top';
+    context.strokeStyle = paint('var(--paper)');
+    context.lineWidth = 3;
+    context.strokeText(label, right - 5, y);
+    context.lineWidth = 1;
+    context.fillStyle = paint('var(--ink)');
+    context.fillText(label, right - 5, y);
   }
 
   paintLine(moment, color, label, dash) {
@@ -270,18 +296,19 @@ class TimelineView {
   blockUnder(event) {
     const box = this.canvas.getBoundingClientRect();
     const moment = this.momentAt(event.clientX - box.left);
-    if (moment === null) return {moment: -1, block: -1};
+    if (moment === null) return {moment: -1, height: -1, block: -1};
     const height = (this.plot.bottom - (event.clientY - box.top)) * this.largest / (this.plot.bottom - this.plot.top);
-    return {moment, block: blockAt(this.order, moment, height)};
+    return {moment, height, block: blockAt(this.order, moment, height)};
   }
 
   hover(event) {
-    const {moment, block} = this.blockUnder(event);
+    const {moment, height, block} = this.blockUnder(event);
     if (block !== this.hovered) {
       this.hovered = block;
       this.paintPlot();
     }
     if (block >= 0) showBlock(event, block, moment);
+    else if (reserved && height >= 0 && height < reserved[moment + 1]) showReserved(event, moment);
     else hideTooltip();
   }
 

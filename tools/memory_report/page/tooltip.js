@@ -19,6 +19,19 @@ function hideTooltip() {
   tooltip.hidden = true;
 }
 
+const inAll = moment => `${mib(live[moment + 1])} live${reserved ? ` of ${mib(reserved[moment + 1])} reserved` : ''}`;
+
+// What is held from the device beyond what is live.
+function showReserved(event, moment) {
+  const [held, used] = [reserved[moment + 1], live[moment + 1]];
+  showTooltip(event, 'cached', 'var(--hatch)', [
+    ['size', mib(held - used)],
+    ['reserved', mib(held)],
+    ['live', mib(used)],
+    ['time', duration(timeOf(moment))],
+  ]);
+}
+
 // What there is to say of a block at a moment.
 function showBlock(event, block, moment) {
   const operator = textOf('operator', block);
@@ -36,6 +49,7 @@ function showBlock(event, block, moment) {
     ['lives', `${blocks.begin[block] < 0 ? 'from before the recording' : `from ${duration(begin)}`} ${
       ends ? `to ${duration(events.time[blocks.end[block]])}` : 'to the end'}`],
     ['held by', holderOf.get(block)],
+    ['then in all', inAll(moment)],
     ['block', `${blocks.id[block] ? `#${blocks.id[block]}, ` : ''}${blocks.address[block]}${
       blocks.stream[block] ? `, stream ${blocks.stream[block]}` : ''}`],
   ]);
