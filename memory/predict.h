@@ -43,8 +43,8 @@ struct PredictOptions {
 //
 // Within `fn`,
 //  - factories, tensors from host data, data loaders and random numbers work; the generators are put back afterwards;
-//  - reading values of a tensor that it made (item, data, to_vector, printing), and operators whose shapes depend on
-//    values (nonzero, masked_select, masks as indices) throw InvalidArgumentError;
+//  - reading values of a tensor that it made (item, data, to_vector, printing, narrow that starts there), and operators
+//    whose shapes depend on values (nonzero, masked_select, masks as indices) throw InvalidArgumentError;
 //  - numbers that operators are given have their values, and so have those of scalar_tensor() until they are changed;
 //  - page-locked memory is as in a run: it does not count;
 //  - tensors from outside may be operands, and their values may be read. They do not count, and nothing may change them

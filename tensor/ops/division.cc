@@ -88,10 +88,15 @@ Tensor remainder(const Scalar& a, const Tensor& b) {
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b, std::string_view rounding_mode) {
   return write_out(rounded_division(rounding_mode), out, {&a, &b});
 }
+Tensor& div_out(Tensor& out, const Tensor& a, const Scalar& b, std::string_view rounding_mode) {
+  return write_out(rounded_division(rounding_mode), out, a, b);
+}
 Tensor& fmod_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out(fmod_slot, out, {&a, &b}); }
+Tensor& fmod_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out(fmod_slot, out, a, b); }
 Tensor& remainder_out(Tensor& out, const Tensor& a, const Tensor& b) {
   return write_out(remainder_slot, out, {&a, &b});
 }
+Tensor& remainder_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out(remainder_slot, out, a, b); }
 
 // --- Methods.
 

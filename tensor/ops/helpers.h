@@ -27,6 +27,12 @@ inline Tensor& write_out(OpSlot& slot, Tensor& out, std::initializer_list<const 
   return out;
 }
 
+inline Tensor& write_out(OpSlot& slot, Tensor& out, const Tensor& x, const Scalar& number,
+                         const void* attrs = nullptr) {
+  const Tensor wrapped = wrap_number(number, x);
+  return write_out(slot, out, {&x, &wrapped}, attrs);
+}
+
 // The same for a function that is made of several operators: `result` computes it aside.
 template <typename F>
 Tensor& write_composed(const char* op, Tensor& out, Inputs inputs, F result) {

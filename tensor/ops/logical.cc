@@ -159,6 +159,12 @@ Tensor& lt_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out
 Tensor& le_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out(le_slot, out, {&a, &b}); }
 Tensor& gt_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out(gt_slot, out, {&a, &b}); }
 Tensor& ge_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out(ge_slot, out, {&a, &b}); }
+Tensor& eq_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out(eq_slot, out, a, b); }
+Tensor& ne_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out(ne_slot, out, a, b); }
+Tensor& lt_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out(lt_slot, out, a, b); }
+Tensor& le_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out(le_slot, out, a, b); }
+Tensor& gt_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out(gt_slot, out, a, b); }
+Tensor& ge_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out(ge_slot, out, a, b); }
 Tensor& logical_and_out(Tensor& out, const Tensor& a, const Tensor& b) {
   return write_out(logical_and_slot, out, {&a, &b});
 }

@@ -195,13 +195,22 @@ Tensor maximum_backward(const Tensor& grad, const Tensor& a, const Tensor& b);  
 
 // Forms that write into `out`: it must have the result's shape, or no elements (it is then resized).
 Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
+Tensor& add_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
+Tensor& sub_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& mul_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& div_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b, std::string_view rounding_mode);
+Tensor& div_out(Tensor& out, const Tensor& a, const Scalar& b, std::string_view rounding_mode);
 Tensor& fmod_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& fmod_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& remainder_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& remainder_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& pow_out(Tensor& out, const Tensor& base, const Tensor& exponent);
+Tensor& pow_out(Tensor& out, const Tensor& base, const Scalar& exponent);
+Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent);
 Tensor& neg_out(Tensor& out, const Tensor& x);
 Tensor& abs_out(Tensor& out, const Tensor& x);
 Tensor& sign_out(Tensor& out, const Tensor& x);
@@ -238,11 +247,17 @@ Tensor& addcmul_out(Tensor& out, const Tensor& x, const Tensor& a, const Tensor&
 Tensor& addcdiv_out(Tensor& out, const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value = 1);
 Tensor& where_out(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor& eq_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& eq_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& ne_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& ne_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& lt_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& lt_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& le_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& le_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& gt_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& gt_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& ge_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& ge_out(Tensor& out, const Tensor& a, const Scalar& b);
 Tensor& logical_and_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& logical_or_out(Tensor& out, const Tensor& a, const Tensor& b);
 Tensor& logical_xor_out(Tensor& out, const Tensor& a, const Tensor& b);
@@ -371,8 +386,8 @@ struct CrossEntropyOptions {
 // nll_loss(log_softmax(input, 1), target): how badly the scores `input` [C], [N, C] or [N, C, d1, ...] predict the
 // target. That is class indices, int64 [], [N] or [N, d1, ...], or class probabilities, floating, of the input's shape;
 // the mean over probabilities divides by the number of samples, whatever the weights (as in PyTorch). For class indices
-// of [C] and [N, C] a backward pass keeps the input, the target and 8 bytes for each row, with weights but no smoothing
-// also two numbers for each row; else the log-probabilities instead of the input. Throws ShapeError, DTypeError, and
+// of [C] and [N, C] a backward pass keeps the input, the target, the weights and 8 bytes for each row; else the
+// log-probabilities instead of the input. The weights are read in the input's dtype. Throws ShapeError, DTypeError, and
 // InvalidArgumentError when a target is neither in [0, C) nor ignore_index.
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& options = {});
 

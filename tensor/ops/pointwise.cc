@@ -166,6 +166,13 @@ Tensor& write_number(OpSlot& slot, Tensor& self, const Scalar& number, const voi
   return self.copy_(call_with_number(slot, self.to(kFloat32), number, attrs));
 }
 
+Tensor& write_out_with_number(OpSlot& slot, Tensor& out, const Tensor& x, const Scalar& number,
+                              const void* attrs = nullptr) {
+  if (!is_rounded(number, x)) return write_out(slot, out, x, number, attrs);
+  return internal::write_composed(slot.def().name.data(), out, {&x},
+                                  [&] { return with_number(slot, x, number, attrs); });
+}
+
 // The half dtype that a sum whose alpha it would round is brought back to; undefined where alpha stays what it is.
 DType half_sum(const Tensor& a, const Tensor& b, const Scalar& alpha) {
   if (alpha.kind() == Scalar::Kind::kComplex || alpha.real() == 1) return DType::kUndefined;
@@ -240,6 +247,14 @@ Tensor& where_out(Tensor& out, const Tensor& condition, const Tensor& a, const T
 }
 Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out(mul_slot, out, {&a, &b}); }
 Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out(div_slot, out, {&a, &b}); }
+Tensor& add_out(Tensor& out, const Tensor& a, const Scalar& b) {
+  return write_out_with_number(add_slot, out, a, b, &kAlphaOne);
+}
+Tensor& sub_out(Tensor& out, const Tensor& a, const Scalar& b) {
+  return write_out_with_number(sub_slot, out, a, b, &kAlphaOne);
+}
+Tensor& mul_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out_with_number(mul_slot, out, a, b); }
+Tensor& div_out(Tensor& out, const Tensor& a, const Scalar& b) { return write_out_with_number(div_slot, out, a, b); }
 
 // --- Methods.
 

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <optional>
 
-#include "vellum/tensor/internal/make_tensor.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/helpers.h"
 #include "vellum/tensor/ops/ops.h"
@@ -24,10 +23,10 @@ Complex pow_reference(const Complex* x, const RefCall& call) {
   return std::pow(base, exponent);
 }
 
-// The exponent as a number, where it is one that the host can read and no gradient depends on.
+// The exponent, where it was given as a number. A tensor's value is not read: neither device nor dry run has it here.
 std::optional<Scalar> constant_exponent(const Vjp& v) {
   const Tensor& exponent = v.input(1);
-  if (v.needs(1) || exponent.dim() > 0 || exponent.device().type != kCPU) return {};
+  if (!(exponent.impl().flags & internal::TensorImpl::kWrappedNumber)) return {};
   return exponent.item_scalar();
 }
 
@@ -44,8 +43,7 @@ Tensor base_gradient(const Vjp& v) {
   if (const std::optional<Scalar> constant = constant_exponent(v)) {
     if (constant->value() == 0.0) return zeros_like(g);
     if (constant->value() == 1.0) return g;
-    const Tensor power =
-        constant->value() == 2.0 ? base : pow(base, internal::make_number(less_one(*constant), exponent.dtype()));
+    const Tensor power = constant->value() == 2.0 ? base : pow(base, wrap_number(less_one(*constant), base));
     return mul(mul(g, conj(power)), internal::conjugate(*constant));
   }
   const Tensor slope = mul(exponent, pow(base, sub(exponent, 1)));
@@ -82,6 +80,12 @@ Tensor pow(const Tensor& base, const Scalar& exponent) { return call_with_number
 Tensor pow(const Scalar& base, const Tensor& exponent) { return pow(wrap_number(base, exponent), exponent); }
 Tensor& pow_out(Tensor& out, const Tensor& base, const Tensor& exponent) {
   return write_out(pow_slot, out, {&base, &exponent});
+}
+Tensor& pow_out(Tensor& out, const Tensor& base, const Scalar& exponent) {
+  return write_out(pow_slot, out, base, exponent);
+}
+Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
+  return pow_out(out, wrap_number(base, exponent), exponent);
 }
 
 // --- Methods.

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "vellum/device/error.h"
+#include "vellum/tensor/internal/dry_run.h"
 #include "vellum/tensor/op_def.h"
 #include "vellum/tensor/ops/ops.h"
 #include "vellum/tensor/reference_helpers.h"
@@ -255,6 +256,11 @@ Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length) const {
     throw_error<DTypeError>("narrow: the start must be an integer tensor of rank 0, it is ",
                             start.defined() ? str_cat(start.dtype(), start.shape()) : "undefined",
                             "; give its item() or another");
+  if (!internal::has_values(start))
+    throw_error<InvalidArgumentError>(
+        "narrow: the start, a tensor of ", start.dtype(),
+        ", has no value in a dry run (predict_peak), which computes nothing; give it as a "
+        "number (memory depends on the length alone)");
   return narrow(dim, start.item<int64_t>(), length);
 }
 

@@ -191,27 +191,32 @@ TEST_P(NllLossTest, WeightsClassesInPlaces) {
 
 class CrossEntropyTest : public KernelTest {
  protected:
-  void check(DType dtype, int64_t classes, double smoothing) {
-    SCOPED_TRACE(::testing::Message() << dtype_name(dtype) << " of " << classes << " classes, smoothing " << smoothing);
+  void check(DType dtype, int64_t classes, double smoothing, bool weighted) {
+    SCOPED_TRACE(::testing::Message() << dtype_name(dtype) << " of " << classes << " classes, smoothing " << smoothing
+                                      << ", weighted " << weighted);
     constexpr int64_t kRows = 3;
     Array x(dtype, {kRows, classes}), g(dtype, {kRows}), loss(dtype, {kRows}), lse(kFloat64, {kRows});
-    Array dx(dtype, {kRows, classes}), t(kInt64, {kRows});
+    Array dx(dtype, {kRows, classes}), t(kInt64, {kRows}), w(dtype, {classes});
     x.randomize(generator_), g.randomize(generator_), dx.fill(9);
+    for (int64_t c = 0; c < classes; ++c) w.set(c, weighted ? 0.25 * static_cast<double>(1 + c % 5) : 1);
+    Array* const weight = weighted ? &w : nullptr;
     for (int64_t i = 0; i < kRows; ++i) t.put(i, i == 1 ? int64_t{-100} : classes - 1);
     const CrossEntropyAttrs attrs{Reduction::kNone, -100, smoothing};
-    ASSERT_TRUE(call("cross_entropy", {&x, &t}, {&loss, &lse}, {.attrs = &attrs}).ok());
-    ASSERT_TRUE(call("cross_entropy_backward", {&g, &x, &t, &lse}, {&dx}, {.attrs = &attrs}).ok());
+    ASSERT_TRUE(call("cross_entropy", {&x, &t, weight}, {&loss, &lse}, {.attrs = &attrs}).ok());
+    ASSERT_TRUE(call("cross_entropy_backward", {&g, &x, &t, &lse, weight}, {&dx}, {.attrs = &attrs}).ok());
     for (int64_t i = 0; i < kRows; ++i) {
       const auto score = [&](int64_t c) { return x.at(i * classes + c).real(); };
       const auto share = [&](int64_t c) {
-        return (c == classes - 1 ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
+        const double spread = smoothing / static_cast<double>(classes);
+        return w.at(c).real() * ((c == classes - 1 ? 1 - smoothing : 0) + spread);
       };
-      double total = 0, expected = 0;
-      for (int64_t c = 0; c < classes; ++c) total += std::exp(score(c));
+      double total = 0, expected = 0, shares = 0;
+      for (int64_t c = 0; c < classes; ++c) total += std::exp(score(c)), shares += share(c);
       for (int64_t c = 0; c < classes; ++c) expected += share(c) * (std::log(total) - score(c));
       expect_close(loss, i, i == 1 ? 0 : expected, 16, 4);
       for (int64_t c = 0; c < classes; ++c)
-        expect_close(dx, i * classes + c, i == 1 ? 0 : g.at(i) * (std::exp(score(c)) / total - share(c)), 16, 1);
+        expect_close(dx, i * classes + c, i == 1 ? 0 : g.at(i) * (shares * std::exp(score(c)) / total - share(c)), 16,
+                     1);
     }
   }
 };
@@ -220,14 +225,34 @@ VELLUM_ON_EACH_INSTRUCTION_SET(CrossEntropyTest);
 TEST_P(CrossEntropyTest, AgreesWithScalarLoops) {
   for (const DType dtype : kFloats)
     for (const int64_t classes : {1, 2, 10, 37, 1500})
-      for (const double smoothing : {0.0, 0.25}) check(dtype, classes, smoothing);
+      for (const double smoothing : {0.0, 0.25})
+        for (const bool weighted : {false, true}) check(dtype, classes, smoothing, weighted);
+}
+
+TEST_P(CrossEntropyTest, MeanIsOverTheWeightsOfTargetsThatCount) {
+  Array x(kFloat32, {3, 2}), total(kFloat32, {}), lse(kFloat64, {3}), t(kInt64, {3}), w(kFloat32, {2});
+  Array one(kFloat32, {}), dx(kFloat32, {3, 2});
+  x.fill(0), one.fill(1), w.set(0, 0.5), w.set(1, 3);
+  const int64_t classes[] = {1, -100, 0};
+  for (int64_t i = 0; i < 3; ++i) t.put(i, classes[i]);
+  const CrossEntropyAttrs attrs{Reduction::kMean, -100, 0.5};
+  ASSERT_TRUE(call("cross_entropy", {&x, &t, &w}, {&total, &lse}, {.attrs = &attrs}).ok());
+  // Rows count for half of the weight of their class and a quarter of both, of in all 3.5.
+  const double parts[] = {0.5 * 3 + 0.25 * 3.5, 0.5 * 0.5 + 0.25 * 3.5};
+  expect_close(total, 0, (parts[0] + parts[1]) * std::log(2.0) / 3.5, 4);
+  ASSERT_TRUE(call("cross_entropy_backward", {&one, &x, &t, &lse, &w}, {&dx}, {.attrs = &attrs}).ok());
+  const double own[] = {(0.5 + 0.25) * 3, (0.5 + 0.25) * 0.5};
+  expect_close(dx, 1, (parts[0] / 2 - own[0]) / 3.5, 4);
+  expect_close(dx, 4, (parts[1] / 2 - own[1]) / 3.5, 4);
+  for (const int64_t i : {2, 3}) EXPECT_EQ(dx.at(i), Value(0));
 }
 
 TEST_P(CrossEntropyTest, BadTargetsAreReported) {
   Array x(kFloat32, {2, 3}), total(kFloat32, {}), t = Array(kInt64, {2});
   t.put(0, int64_t{0}), t.put(1, int64_t{3});
   const CrossEntropyAttrs attrs{};
-  EXPECT_EQ(call("cross_entropy", {&x, &t}, {&total, nullptr}, {.attrs = &attrs}).code, StatusCode::kInvalidArgument);
+  EXPECT_EQ(call("cross_entropy", {&x, &t, nullptr}, {&total, nullptr}, {.attrs = &attrs}).code,
+            StatusCode::kInvalidArgument);
 }
 
 // --- Losses that compare elements

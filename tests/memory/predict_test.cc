@@ -182,6 +182,16 @@ TEST(Predict, DifferentiatesPowersOfNumbers) {
   }
 }
 
+TEST(Predict, DifferentiatesPowersOfComputedNumbers) {
+  for (const double exponent : {0.0, 1.0, 2.0, 2.5}) {
+    const auto program = [exponent] {
+      const Tensor w = leaf({100}), computed = scalar_tensor(exponent) * 1;
+      grad({pow(w, computed).sum()}, {w}, {}, {.create_graph = true})[0].sum().backward();
+    };
+    expect_same(predict_peak(program), measure_peak(program));
+  }
+}
+
 TEST(Predict, TakesRunningAveragesOfAllBatches) {
   const auto program = [] { nn::BatchNorm1d(3, {.momentum = std::nullopt})(ones({4, 3})); };
   expect_same(predict_peak(program), measure_peak(program));
@@ -215,6 +225,8 @@ TEST(Predict, RefusesToReadValues) {
   expect_contains(refusal([] { zeros({2}).set_name("loss").sum().item(); }), {"item: ", "float32", "dry run"});
   expect_contains(refusal([] { zeros({2}).set_name("loss").data<float>(); }), {"data: ", "'loss' float32[2]"});
   expect_contains(refusal([] { zeros({2}).mutable_data<float>(); }), {"mutable_data: ", "float32[2]"});
+  expect_contains(refusal([] { zeros({4}).narrow(0, arange(3).sum(), 1); }),
+                  {"narrow: ", "int64", "dry run", "give it as a number"});
   expect_contains(refusal([] { zeros({2}).to_vector<int>(); }), {"to_vector: ", "float32[2]"});
   expect_contains(refusal([] { std::ostringstream() << zeros({2}); }), {"float32[2]", "printing"});
   expect_contains(refusal([] {

@@ -70,15 +70,50 @@ TEST(CrossEntropy, OfProbabilitiesAgreesWithPyTorch) {
   });
 }
 
-TEST(CrossEntropy, OfHalvesIsThatOfTheirValues) {
-  for (const DType dtype : {kFloat16, kBFloat16}) {
-    Tensor x = testing::pattern({3, 4}).to(dtype).requires_grad_();
-    const Tensor loss = cross_entropy(x, classes_of_rank(2), {Reduction::kMean, 1});
-    loss.backward();
-    EXPECT_EQ(loss.dtype(), dtype);
-    const double tolerance = dtype == kFloat16 ? 1e-3 : 1e-2;
-    expect_near(loss, golden("cross_entropy/2/0/mean/0", 0), tolerance);
-    expect_near(x.grad(), golden("cross_entropy/2/0/mean/0", 1), tolerance);
+TEST(CrossEntropy, OfEachDTypeIsThatOfItsValues) {
+  for (const DType dtype : {kFloat16, kBFloat16, kFloat32})
+    for (const bool weighted : {false, true})
+      for (const double smoothing : {0.0, 0.25})
+        for (const auto& [reduction_name, reduction] : kReductions) {
+          const std::string name = str_cat("cross_entropy/2/", int{weighted}, "/", reduction_name, "/", smoothing);
+          SCOPED_TRACE(str_cat(name, " ", dtype));
+          Tensor x = testing::pattern({3, 4}).to(dtype).requires_grad_();
+          const Tensor weight = weighted ? class_weights(true).to(dtype) : Tensor();
+          const Tensor loss = cross_entropy(x, classes_of_rank(2), {reduction, 1, weight, smoothing});
+          loss.sum().backward();
+          EXPECT_EQ(loss.dtype(), dtype);
+          EXPECT_EQ(x.grad().dtype(), dtype);
+          const double tolerance = dtype == kFloat16 ? 2e-3 : dtype == kBFloat16 ? 2e-2 : 1e-6;
+          expect_near(loss, golden(name, 0), tolerance);
+          expect_near(x.grad(), golden(name, 1), tolerance);
+        }
+}
+
+TEST(CrossEntropy, IsDifferentiatedTwiceAsInPyTorch) {
+  for (const bool weighted : {false, true})
+    for (const double smoothing : {0.0, 0.25})
+      for (const auto& [reduction_name, reduction] : kReductions) {
+        const Tensor x = testing::pattern({3, 4}).requires_grad_();
+        const Tensor loss = cross_entropy(x, classes_of_rank(2), {reduction, 1, class_weights(weighted), smoothing});
+        const Tensor slopes = grad({(loss * loss).sum()}, {x}, {}, {.create_graph = true})[0];
+        const Tensor length = (slopes * slopes).sum();
+        expect_golden(str_cat("cross_entropy_twice/", int{weighted}, "/", reduction_name, "/", smoothing),
+                      {length, grad({length}, {x})[0]});
+      }
+}
+
+// The ways of a row and of places in an image, which is made of several operators.
+TEST(CrossEntropy, OfRowsIsThatOfPlacesWithOneElement) {
+  const Tensor x = testing::pattern({3, 4}).requires_grad_();
+  const Tensor weight = class_weights(true).to(kFloat64).requires_grad_();
+  for (const auto& [name, reduction] : kReductions) {
+    SCOPED_TRACE(name);
+    const CrossEntropyOptions options{reduction, 1, weight, 0.25};
+    const Tensor rows = cross_entropy(x, classes_of_rank(2), options);
+    const Tensor places = cross_entropy(x.unsqueeze(2), classes_of_rank(2).unsqueeze(1), options);
+    expect_near(rows, values(places));
+    const std::vector<Tensor> of_rows = grad({rows.sum()}, {x, weight}), of_places = grad({places.sum()}, {x, weight});
+    for (size_t i = 0; i < 2; ++i) expect_near(of_rows[i], values(of_places[i]));
   }
 }
 
@@ -93,8 +128,10 @@ TEST(CrossEntropy, WithClassWeightsKeepsNoProbabilities) {
   const Tensor x = testing::pattern({8, 4000}).requires_grad_(), target = zeros({8}, kInt64);
   const Tensor weight = ones({4000}, kFloat64);
   const int64_t before = memory_allocated();
-  const Tensor loss = cross_entropy(x, target, {.weight = weight});
-  EXPECT_LT(memory_allocated() - before, x.nbytes() / 8);
+  for (const double smoothing : {0.0, 0.25}) {
+    const Tensor loss = cross_entropy(x, target, {.weight = weight, .label_smoothing = smoothing});
+    EXPECT_LT(memory_allocated() - before, x.nbytes() / 8);
+  }
 }
 
 // The losses are PyTorch's, which gives no gradient in the weight. By the definition, sum_i w[t_i] l_i / sum_i w[t_i],

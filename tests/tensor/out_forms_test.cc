@@ -182,6 +182,125 @@ TEST(OutForms, OfClampBetweenTensors) {
   EXPECT_THAT(values(self.clamp_(low, high)), ElementsAre(-1, 1, 2));
 }
 
+// --- A number in the place of an operand
+
+struct NumberForm {
+  const char* name;
+  Tensor& (*write)(Tensor& out, const Tensor& x);
+  std::vector<double> of_line;  // of [-3, 0.5, 2, 5]
+};
+
+const NumberForm kArithmetic[] = {
+    {"add", [](Tensor& out, const Tensor& x) -> Tensor& { return add_out(out, x, 2.5); }, {-0.5, 3, 4.5, 7.5}},
+    {"sub", [](Tensor& out, const Tensor& x) -> Tensor& { return sub_out(out, x, 2.5); }, {-5.5, -2, -0.5, 2.5}},
+    {"mul", [](Tensor& out, const Tensor& x) -> Tensor& { return mul_out(out, x, 2.5); }, {-7.5, 1.25, 5, 12.5}},
+    {"div", [](Tensor& out, const Tensor& x) -> Tensor& { return div_out(out, x, 2.5); }, {-1.2, 0.2, 0.8, 2}},
+    {"div", [](Tensor& out, const Tensor& x) -> Tensor& { return div_out(out, x, 2., "floor"); }, {-2, 0, 1, 2}},
+    {"div", [](Tensor& out, const Tensor& x) -> Tensor& { return div_out(out, x, 2., "trunc"); }, {-1, 0, 1, 2}},
+    {"fmod", [](Tensor& out, const Tensor& x) -> Tensor& { return fmod_out(out, x, 2.); }, {-1, 0.5, 0, 1}},
+    {"remainder", [](Tensor& out, const Tensor& x) -> Tensor& { return remainder_out(out, x, 2.); }, {1, 0.5, 0, 1}},
+    {"pow", [](Tensor& out, const Tensor& x) -> Tensor& { return pow_out(out, x, 2.); }, {9, 0.25, 4, 25}},
+    {"pow",
+     [](Tensor& out, const Tensor& x) -> Tensor& { return pow_out(out, 2., x); },
+     {0.125, 1.4142135623730951, 4, 32}},
+};
+const NumberForm kComparisons[] = {
+    {"eq", [](Tensor& out, const Tensor& x) -> Tensor& { return eq_out(out, x, 2); }, {0, 0, 1, 0}},
+    {"ne", [](Tensor& out, const Tensor& x) -> Tensor& { return ne_out(out, x, 2); }, {1, 1, 0, 1}},
+    {"lt", [](Tensor& out, const Tensor& x) -> Tensor& { return lt_out(out, x, 2); }, {1, 1, 0, 0}},
+    {"le", [](Tensor& out, const Tensor& x) -> Tensor& { return le_out(out, x, 2); }, {1, 1, 1, 0}},
+    {"gt", [](Tensor& out, const Tensor& x) -> Tensor& { return gt_out(out, x, 2); }, {0, 0, 0, 1}},
+    {"ge", [](Tensor& out, const Tensor& x) -> Tensor& { return ge_out(out, x, 2); }, {0, 0, 1, 1}},
+};
+
+template <typename F>
+void each_number_form(F f) {
+  using Forms = std::span<const NumberForm>;
+  for (const Forms forms : {Forms(kArithmetic), Forms(kComparisons)})
+    for (const NumberForm& form : forms) {
+      SCOPED_TRACE(::testing::Message() << form.name << " -> " << ::testing::PrintToString(form.of_line));
+      f(form);
+    }
+}
+
+Tensor line() { return of({-3, 0.5, 2, 5}); }
+
+auto are(const std::vector<double>& expected) { return ::testing::Pointwise(::testing::DoubleEq(), expected); }
+
+TEST(OutFormsWithNumbers, AreThoseOfPyTorch) {
+  each_number_form([](const NumberForm& form) {
+    Tensor out = none();
+    EXPECT_TRUE(form.write(out, line()).is_same(out));
+    EXPECT_EQ(out.shape(), Dims({4}));
+    EXPECT_THAT(values(out), are(form.of_line));
+  });
+}
+
+TEST(OutFormsWithNumbers, MayOverwriteTheOperandAndWhatOverlapsIt) {
+  each_number_form([](const NumberForm& form) {
+    Tensor self = line(), memory = of({-3, 0.5, 2, 5, 0}), next = memory.slice(0, 1, 5);
+    const uint32_t before = self.version();
+    EXPECT_THAT(values(form.write(self, self)), are(form.of_line));
+    EXPECT_GT(self.version(), before);
+    EXPECT_THAT(values(form.write(next, memory.slice(0, 0, 4))), are(form.of_line));
+    EXPECT_EQ(memory.select(0, 0).item(), -3);
+  });
+}
+
+TEST(OutFormsWithNumbers, LeaveWhatTheyRefuseAsItWas) {
+  each_number_form([](const NumberForm& form) {
+    Tensor two = of({5, 5}), repeated = of({5}).expand({4}), undefined;
+    const uint32_t before = two.version();
+    EXPECT_THAT(message<ShapeError>([&] { form.write(two, line()); }), HasSubstr("out has shape [2], the result [4]"));
+    EXPECT_THAT(message<InvalidArgumentError>([&] { form.write(repeated, line()); }), HasSubstr("single memory"));
+    EXPECT_THAT(message<InvalidArgumentError>([&] { form.write(undefined, line()); }), HasSubstr("out is undefined"));
+    EXPECT_THAT(message<AutogradError>([&] {
+                  form.write(two, of({1, 2}).requires_grad_());
+                }),
+                HasSubstr("functions with out= arguments"));
+    EXPECT_THAT(values(two), ElementsAre(5, 5));
+    EXPECT_EQ(two.version(), before);
+  });
+}
+
+TEST(OutFormsWithNumbers, RefuseToFallInCategory) {
+  for (const NumberForm& form : kArithmetic) {
+    SCOPED_TRACE(form.name);
+    Tensor whole = tensor<int64_t>({5, 5, 5, 5});
+    EXPECT_THAT(message<DTypeError>([&] { form.write(whole, line()); }), HasSubstr("result type float64"));
+    EXPECT_THAT(values(whole), ElementsAre(5, 5, 5, 5));
+  }
+}
+
+TEST(OutFormsWithNumbers, PromoteByTheCategoryOfTheNumber) {
+  const Tensor whole = tensor<int64_t>({1, 2});
+  Tensor real = none(kFloat32), integers = none(kInt64), z = none(kComplex64), truth = none(kBool);
+  EXPECT_THAT(values(add_out(real, whole, 2.5)), ElementsAre(3.5, 4.5));
+  EXPECT_THAT(values(pow_out(integers, 2, whole)), ElementsAre(2, 4));
+  EXPECT_THAT(values(lt_out(truth, whole, 1.5)), ElementsAre(1, 0));
+  mul_out(z, ones({1}), complex64(0, 2));
+  EXPECT_EQ(z.to_vector<complex64>(), std::vector<complex64>({{0, 2}}));
+  EXPECT_THAT(message<DTypeError>([&] { add_out(integers, whole, 0.5); }), HasSubstr("add: result type float32"));
+}
+
+// As in every form: 0.998 in bfloat16 would be 0.99609375, and the product 128.
+TEST(OutFormsWithNumbers, DoNotRoundTheNumberToHalves) {
+  const Tensor x = tensor<float>({129}).to(kBFloat16);
+  Tensor out = none(kBFloat16), wide = none(kFloat32), two = ones({2}, kBFloat16);
+  EXPECT_THAT(values(mul_out(out, x, 0.998)), ElementsAre(129));
+  EXPECT_EQ(out.dtype(), kBFloat16);
+  EXPECT_THAT(values(mul_out(wide, x, 0.998)), ElementsAre(129));
+  EXPECT_THAT(message<ShapeError>([&] { mul_out(two, x, 0.998); }), HasSubstr("mul: out has shape [2]"));
+  EXPECT_THAT(message<AutogradError>([&] { mul_out(out, x.clone().requires_grad_(), 0.998); }), HasSubstr("mul: "));
+}
+
+TEST(OutFormsWithNumbers, RefuseToDivideIntegersByZero) {
+  Tensor out = tensor<int64_t>({7});
+  EXPECT_THROW(div_out(out, tensor<int64_t>({1}), 0, "floor"), InvalidArgumentError);
+  EXPECT_THROW(remainder_out(out, tensor<int64_t>({1}), 0), InvalidArgumentError);
+  EXPECT_THAT(values(out), ElementsAre(7));
+}
+
 TEST(OutForms, OfSelections) {
   const Tensor x = of({4, 0, 6});
   Tensor out = none(), places = none(kInt64), z = none(kComplex128);

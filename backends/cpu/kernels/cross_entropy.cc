@@ -28,29 +28,57 @@ struct RowLoss {
   double loss, log_sum_exp;
 };
 
-// One row of n scores; `smoothing` is the share of the target that is spread over all of them.
+// What a target says: `sharp` of its own class and `spread` of each class, times the weights of the classes, if any.
 template <typename T>
-RowLoss row_loss(const T* x, int64_t n, int64_t target, double smoothing) {
+struct TargetParts {
+  TargetParts(const CrossEntropyAttrs& attrs, const TensorArg& weight, int64_t n)
+      : weights(weight.defined ? weight.as<const T>() : nullptr),
+        sharp(1 - attrs.label_smoothing),
+        spread(attrs.label_smoothing / static_cast<double>(n)) {
+    for (int64_t c = 0; weights && c < n; ++c) all_weights += weight_of(c);
+  }
+
+  double weight_of(int64_t c) const { return weights ? static_cast<double>(Real<T>(weights[c])) : 1; }
+  // Summed up over the classes.
+  double of_row(int64_t target) const { return weights ? sharp * weight_of(target) + spread * all_weights : 1; }
+  // What a sum over the rows is divided by; `count` of their targets count.
+  double divisor(const CrossEntropyAttrs& attrs, const int64_t* target, int64_t rows, int64_t count) const {
+    if (attrs.reduction != Reduction::kMean) return 1;
+    if (!weights) return static_cast<double>(count);
+    double total = 0;
+    for (int64_t i = 0; i < rows; ++i) total += target[i] == attrs.ignore_index ? 0 : weight_of(target[i]);
+    return total;
+  }
+
+  const T* weights;
+  double sharp, spread, all_weights = 0;
+};
+
+// One row of n scores.
+template <bool kWeighted, typename T>
+RowLoss row_loss(const T* x, int64_t n, int64_t target, const TargetParts<T>& parts) {
   namespace hn = hwy::HWY_NAMESPACE;
   using R = Real<T>;
   const hn::ScalableTag<R> d;
-  HWY_ALIGN R buffer[kBlockSize];
+  HWY_ALIGN R buffer[kBlockSize], weight_buffer[kWeighted ? kBlockSize : 1];
   R top = -std::numeric_limits<R>::infinity();
   each_block(
       n, [&](int64_t at, int64_t count) HWY_ATTR { top = max_lanes(load_block(x + at, count, buffer), count, top); });
   const auto shift = hn::Set(d, top);
-  double total = 0, below = 0;  // sums of exp(x - top) and of x - top
+  double total = 0, below = 0;  // sums of exp(x - top) and of weight (x - top)
   each_block(n, [&](int64_t at, int64_t count) HWY_ATTR {
     const R* scores = load_block(x + at, count, buffer);
+    const R* weights = kWeighted ? load_block(parts.weights + at, count, weight_buffer) : nullptr;
     sum_pairs<R>(count, &total, &below, [&](auto v, auto& a, auto& b) HWY_ATTR {
-      const auto shifted = hn::Sub(v.load(scores), shift);
+      auto shifted = hn::Sub(v.load(scores), shift);
       a = hn::Add(a, v.keep(exp_lanes(d, shifted)));
+      if constexpr (kWeighted) shifted = hn::Mul(shifted, v.load(weights));
       b = hn::Add(b, v.keep(shifted));
     });
   });
   const double log_total = std::log(total), own = static_cast<double>(R(x[target])) - top;
-  double loss = log_total - own;
-  if (smoothing > 0) loss = log_total - (1 - smoothing) * own - smoothing / static_cast<double>(n) * below;
+  double loss = parts.of_row(target) * log_total - parts.sharp * parts.weight_of(target) * own;
+  if (parts.spread > 0) loss -= parts.spread * below;
   return {loss, top + log_total};
 }
 
@@ -69,11 +97,13 @@ Status run_cross_entropy(const KernelContext& context) noexcept {
   double* losses = static_cast<double*>(context.workspace);
   const int64_t count = count_targets(target, rows, n, attrs.ignore_index);
   if (count < 0) return kBadTarget;
+  const TargetParts<T> parts(attrs, context.inputs[2], n);
+  const auto of_row = parts.weights ? row_loss<true, T> : row_loss<false, T>;
   parallel_for(0, rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)),
                [&](int64_t first, int64_t last) HWY_ATTR {
                  for (int64_t i = first; i < last; ++i) {
                    RowLoss row{0, 0};
-                   if (target[i] != attrs.ignore_index) row = row_loss(x + i * n, n, target[i], attrs.label_smoothing);
+                   if (target[i] != attrs.ignore_index) row = of_row(x + i * n, n, target[i], parts);
                    losses[i] = row.loss;
                    if (sums) sums[i] = row.log_sum_exp;
                  }
@@ -84,33 +114,36 @@ Status run_cross_entropy(const KernelContext& context) noexcept {
   }
   double total = 0;
   for (int64_t i = 0; i < rows; ++i) total += losses[i];
-  out[0] = T(Real<T>(attrs.reduction == Reduction::kMean ? total / static_cast<double>(count) : total));
+  out[0] = T(Real<T>(total / parts.divisor(attrs, target, rows, count)));
   return ok_status();
 }
 
-// out = slope * (exp(x - lse) - target)
-template <typename T>
-void backward_row(const T* x, T* out, int64_t n, int64_t target, double lse, double slope, double smoothing) {
+// out = slope * (parts of all classes * exp(x - lse) - part of the class)
+template <bool kWeighted, typename T>
+void backward_row(const T* x, T* out, int64_t n, int64_t target, double lse, double slope,
+                  const TargetParts<T>& parts) {
   namespace hn = hwy::HWY_NAMESPACE;
   using R = Real<T>;
   const hn::ScalableTag<R> d;
-  HWY_ALIGN R buffer[kBlockSize];
+  HWY_ALIGN R buffer[kBlockSize], weight_buffer[kWeighted ? kBlockSize : 1];
   // In two parts: one would lose the small part beside a large one.
   const R high = R(lse), low = std::isfinite(high) ? R(lse - static_cast<double>(high)) : R(0);
   const auto first = hn::Set(d, high), second = hn::Set(d, low), factor = hn::Set(d, R(slope));
-  const R uniform = R(smoothing / static_cast<double>(n));
-  const auto everywhere = hn::Set(d, uniform);
+  const auto everywhere = hn::Set(d, R(parts.spread)), all = hn::Set(d, R(parts.of_row(target)));
   each_block(n, [&](int64_t at, int64_t count) HWY_ATTR {
     const R* scores = load_block(x + at, count, buffer);
+    const R* weights = kWeighted ? load_block(parts.weights + at, count, weight_buffer) : nullptr;
     R* to = block_target(out + at, buffer);
     each_vector<R>(count, [&](auto v) HWY_ATTR {
-      const auto softmax = exp_lanes(d, hn::Sub(hn::Sub(v.load(scores), first), second));
-      v.store(hn::Mul(hn::Sub(softmax, everywhere), factor), to);
+      auto softmax = exp_lanes(d, hn::Sub(hn::Sub(v.load(scores), first), second)), part = everywhere;
+      if constexpr (kWeighted) softmax = hn::Mul(softmax, all), part = hn::Mul(part, v.load(weights));
+      v.store(hn::Mul(hn::Sub(softmax, part), factor), to);
     });
     store_block(to, out + at, count);
   });
   const double softmax = std::exp(static_cast<double>(R(x[target])) - lse);
-  out[target] = T(R(slope * (softmax - (1 - smoothing) - smoothing / static_cast<double>(n))));
+  const double own = parts.weight_of(target);
+  out[target] = T(R(slope * (parts.of_row(target) * softmax - parts.sharp * own - parts.spread * own)));
 }
 
 template <typename T>
@@ -123,16 +156,18 @@ Status run_cross_entropy_backward(const KernelContext& context) noexcept {
   T* out = context.outputs[0].as<T>();
   const int64_t count = count_targets(target, rows, n, attrs.ignore_index);
   if (count < 0) return kBadTarget;
+  const TargetParts<T> parts(attrs, context.inputs[4], n);
+  const auto of_row = parts.weights ? backward_row<true, T> : backward_row<false, T>;
   const bool each = attrs.reduction == Reduction::kNone;
-  const double share = attrs.reduction == Reduction::kMean ? 1.0 / static_cast<double>(count) : 1.0;
+  const double share = 1 / parts.divisor(attrs, target, rows, count);
   parallel_for(0, rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)),
                [&](int64_t first, int64_t last) HWY_ATTR {
                  for (int64_t i = first; i < last; ++i) {
                    if (target[i] == attrs.ignore_index)
                      std::fill_n(out + i * n, n, T(0));
                    else
-                     backward_row(x + i * n, out + i * n, n, target[i], statistic(lse, i),
-                                  share * static_cast<double>(Real<T>(g[each ? i : 0])), attrs.label_smoothing);
+                     of_row(x + i * n, out + i * n, n, target[i], statistic(lse, i),
+                            share * static_cast<double>(Real<T>(g[each ? i : 0])), parts);
                  }
                });
   return ok_status();

@@ -51,20 +51,24 @@ std::vector<Sample> nll_loss_backward_samples(Device) {
   return samples;
 }
 
-constexpr CrossEntropyAttrs kSmoothOptions[] = {{Reduction::kMean},         {Reduction::kSum},
-                                                {Reduction::kNone},         {Reduction::kMean, 1},
-                                                {Reduction::kNone, 1, 0.3}, {Reduction::kMean, 2, 0.25}};
+constexpr CrossEntropyAttrs kSmoothOptions[] = {
+    {Reduction::kMean},         {Reduction::kSum},           {Reduction::kNone},       {Reduction::kMean, 1},
+    {Reduction::kNone, 1, 0.3}, {Reduction::kMean, 2, 0.25}, {Reduction::kSum, 0, 0.4}};
 
 std::vector<Sample> cross_entropy_samples(Device) {
   std::vector<Sample> samples;
   for (const CrossEntropyAttrs& options : kSmoothOptions)
-    samples.push_back({.operands = {{{4, 3}}, target({0, 2, 1, 2})}, .attrs = attributes(options)});
-  samples.push_back(
-      {.operands = {{{2, 67}}, target({66, 3})}, .attrs = attributes(CrossEntropyAttrs{}), .gradients = false});
-  samples.push_back(
-      {.operands = {{{2, 1100}}, target({1099, 3})}, .attrs = attributes(CrossEntropyAttrs{}), .gradients = false});
-  samples.push_back({.operands = {{{0, 3}}, {{0}, Values::kFixed, kInt64, 0, {0}}},
-                     .attrs = attributes(CrossEntropyAttrs{Reduction::kSum})});
+    for (const Operand& weight : {kNone, kThreeWeights})
+      samples.push_back({.operands = {{{4, 3}}, target({0, 2, 1, 2}), weight}, .attrs = attributes(options)});
+  for (const int64_t classes : {67, 1100}) {
+    const Operand places = target({static_cast<double>(classes - 1), 3}), weights{{classes}, Values::kPositive};
+    const CrossEntropyAttrs plain, smooth{Reduction::kMean, -100, 0.25};
+    samples.push_back({.operands = {{{2, classes}}, places, kNone}, .attrs = attributes(plain), .gradients = false});
+    samples.push_back({.operands = {{{2, classes}}, places, weights}, .attrs = attributes(smooth), .gradients = false});
+  }
+  for (const Operand& weight : {kNone, kThreeWeights})
+    samples.push_back({.operands = {{{0, 3}}, {{0}, Values::kFixed, kInt64, 0, {0}}, weight},
+                       .attrs = attributes(CrossEntropyAttrs{Reduction::kSum})});
   return samples;
 }
 
@@ -72,9 +76,10 @@ std::vector<Sample> cross_entropy_backward_samples(Device device) {
   std::vector<Sample> samples = cross_entropy_samples(device);
   for (Sample& s : samples) {
     const auto& a = *static_cast<const CrossEntropyAttrs*>(s.attrs.get());
-    const Operand scores = s.operands[0], classes = s.operands[1];
+    const Operand scores = s.operands[0], classes = s.operands[1], weight = s.operands[2];
     const Dims rows{scores.shape[0]};
-    s.operands = {{a.reduction == Reduction::kNone ? rows : Dims{}}, scores, classes, {rows, Values::kPositive}};
+    s.operands = {
+        {a.reduction == Reduction::kNone ? rows : Dims{}}, scores, classes, {rows, Values::kPositive}, weight};
   }
   return samples;
 }

@@ -59,6 +59,17 @@ def losses_over_classes():
       show_gradient(name_of('cross_entropy_of_probabilities', rank, weighted, reduction, smoothing), loss, x, target)
 
 
+def gradients_twice():
+  """The gradient of the squared length of the gradient."""
+  weights = torch.tensor([0.5, 1, 2, 0.25], dtype=f64)
+  for weighted, reduction, smoothing in itertools.product((0, 1), REDUCTIONS, (0, 0.25)):
+    x = pattern(3, 4).requires_grad_()
+    loss = functional.cross_entropy(x, classes((3, 4)), weights if weighted else None, reduction=reduction,
+                                    ignore_index=1, label_smoothing=smoothing)
+    slopes, = torch.autograd.grad((loss * loss).sum(), x, create_graph=True)
+    show_gradient(name_of('cross_entropy_twice', weighted, reduction, smoothing), (slopes * slopes).sum(), x)
+
+
 def losses_of_elements():
   def show_loss(name, loss, **options):
     for reduction in REDUCTIONS:
@@ -106,6 +117,7 @@ def batch_norms():
 
 
 losses_over_classes()
+gradients_twice()
 losses_of_elements()
 layer_norms()
 batch_norms()
