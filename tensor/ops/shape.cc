@@ -259,8 +259,7 @@ Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length) const {
   if (!internal::has_values(start))
     throw_error<InvalidArgumentError>(
         "narrow: the start, a tensor of ", start.dtype(),
-        ", has no value in a dry run (predict_peak), which computes nothing; give it as a "
-        "number (memory depends on the length alone)");
+        ", has no value in a dry run (predict_peak), which computes nothing; give it as a number");
   return narrow(dim, start.item<int64_t>(), length);
 }
 

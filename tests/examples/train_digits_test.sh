@@ -52,7 +52,7 @@ refuses "--threads must be 0 or more" --threads=-1
 refuses "Illegal value 'many'" --epochs=many
 refuses "Unknown command line flag 'epoch'" --epoch=3
 refuses "'3' is not a flag" 3
-refuses "trace.json cannot be written" --epochs=1 --profile="$scratch/none/trace.json"
+refuses "trace.json: cannot be created" --epochs=1 --profile="$scratch/none/trace.json"
 refuses "cannot be written" --epochs=1 --plot="$scratch/none/loss.svg"
 
 ((failures == 0))
