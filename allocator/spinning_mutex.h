@@ -6,7 +6,7 @@
 namespace vellum::internal {
 
 // A mutex that is mostly held for less time than it takes to put a thread to sleep: whoever finds it locked looks again
-// for about a microsecond before it sleeps.
+// some times, for a microsecond or two, before it sleeps.
 class SpinningMutex {
  public:
   void lock() {
@@ -16,7 +16,6 @@ class SpinningMutex {
     }
     mutex_.lock();
   }
-  bool try_lock() { return mutex_.try_lock(); }
   void unlock() { mutex_.unlock(); }
 
  private:
