@@ -59,7 +59,7 @@ struct IsNan {
   }
   template <typename R>
   static HWY_INLINE bool of(std::complex<R> z) {
-    return of(z.real()) | of(z.imag());
+    return of(z.real()) || of(z.imag());
   }
 };
 struct IsInf {
@@ -69,7 +69,7 @@ struct IsInf {
   }
   template <typename R>
   static HWY_INLINE bool of(std::complex<R> z) {
-    return of(z.real()) | of(z.imag());
+    return of(z.real()) || of(z.imag());
   }
 };
 struct IsFinite {
@@ -79,7 +79,7 @@ struct IsFinite {
   }
   template <typename R>
   static HWY_INLINE bool of(std::complex<R> z) {
-    return of(z.real()) & of(z.imag());
+    return of(z.real()) && of(z.imag());
   }
 };
 template <bool kAnswer>
