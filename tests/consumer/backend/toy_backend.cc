@@ -63,8 +63,7 @@ Status run_mul(const KernelContext& context) noexcept {
 }
 
 Status run_cube(const KernelContext& context) noexcept {
-  return for_each_element(*context.loop,
-                          [](char** at) { value(at[0]) = value(at[1]) * value(at[1]) * value(at[1]); });
+  return for_each_element(*context.loop, [](char** at) { value(at[0]) = value(at[1]) * value(at[1]) * value(at[1]); });
 }
 
 constexpr vellum::KernelEntry kKernels[] = {{"mul", vellum::kFloat32, run_mul},
