@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kCarveRecords = 3;                  // a front, the block and a rest
 constexpr size_t kOversizeSlack = size_t{20} << 20;  // an unsplit block may be this much larger than its request
-constexpr StreamHandle kLastStream = ~StreamHandle{0};
 
 }  // namespace
 

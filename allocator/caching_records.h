@@ -52,6 +52,7 @@ struct AddressOrder {
 using AddressSet = std::set<BlockRecord*, AddressOrder>;
 
 inline constexpr StreamHandle kNoStream = ~StreamHandle{0};
+inline constexpr StreamHandle kLastStream = ~StreamHandle{0};  // none comes behind it in the order of handles
 inline constexpr uint32_t kNoClass = kNumClasses;
 
 enum class BlockState : uint8_t {

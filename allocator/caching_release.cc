@@ -13,8 +13,6 @@
 namespace vellum::internal {
 namespace {
 
-constexpr StreamHandle kLastStream = ~StreamHandle{0};
-
 // An upstream that outlives its heap, because of memory that must not go back. Linked, so that LeakSanitizer finds it.
 struct Kept {
   std::unique_ptr<Allocator> upstream;

@@ -79,13 +79,16 @@ void touch(void* data, size_t bytes, Touch how) {
 }
 
 template <typename Memory>
+void free_all(const std::vector<typename Memory::Block>& blocks) {
+  for (const auto& block : blocks)
+    if (block.data) Memory::deallocate(block);
+}
+
+template <typename Memory>
 class Slots {
  public:
   explicit Slots(size_t count) : blocks_(count) {}
-  ~Slots() {
-    for (const auto& block : blocks_)
-      if (block.data) Memory::deallocate(block);
-  }
+  ~Slots() { free_all<Memory>(blocks_); }
   void replace(const Request& request, Touch how) {
     auto& block = blocks_[request.slot];
     if (block.data) Memory::deallocate(block);
@@ -112,9 +115,7 @@ class Mailbox {
     }
   }
   ~Mailbox() {
-    for (const Slot& slot : slots_)
-      for (const auto& block : slot.blocks)
-        if (block.data) Memory::deallocate(block);
+    for (const Slot& slot : slots_) free_all<Memory>(slot.blocks);
   }
   void send(Blocks& blocks) { swap_when(false, slots_[sent_++ % kSlots], blocks); }
   void receive(Blocks& blocks) { swap_when(true, slots_[received_++ % kSlots], blocks); }
@@ -162,8 +163,7 @@ void take_turns(const std::vector<Request>& trace, Turn turn, int64_t turns, Mai
     to->send(blocks);
     from->receive(blocks);
   }
-  for (const auto& block : blocks)
-    if (block.data) Memory::deallocate(block);
+  free_all<Memory>(blocks);
 }
 
 // Of those that the process may use: two threads that yield to each other could share one for long.

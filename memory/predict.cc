@@ -37,32 +37,70 @@ std::string what_runs() {
   return text.empty() ? "outside of operators" : text;
 }
 
+// An allocator of a pool, on the memory of the device or on a fake of it. Hears of the device's streams that end.
+class PoolMemory {
+ public:
+  PoolMemory(Device device, std::unique_ptr<internal::FakeDevice> fake, std::unique_ptr<Allocator> strategy)
+      : fake_(std::move(fake)), strategy_(std::move(strategy)), ends_([this, device](const Stream& stream) {
+          if (stream.device == device) strategy_->release_stream(stream);
+        }) {}
+
+  Allocator& strategy() const { return *strategy_; }
+  bool has_live_blocks() const {
+    const MemoryStats stats = strategy_->stats();
+    return stats.allocations != stats.frees;
+  }
+
+ private:
+  const std::unique_ptr<internal::FakeDevice> fake_;
+  const std::unique_ptr<Allocator> strategy_;
+  const StreamEndListener ends_;
+};
+
+// For tensors that were left in it, which free their memory into it whenever they die. Lets those go that nothing lives
+// in any more.
+void keep(std::unique_ptr<PoolMemory> left) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& all = *new std::vector<std::unique_ptr<PoolMemory>>;
+  std::lock_guard lock(mutex);
+  std::erase_if(all, [](const auto& kept) { return !kept->has_live_blocks(); });
+  all.push_back(std::move(left));
+}
+
 // One device's allocator, which nobody used before.
 class Pool {
  public:
   Pool(const PredictOptions& options, bool dry) : device_(options.device) {
+    std::unique_ptr<internal::FakeDevice> fake;
     // A device without memory needs no other in its place.
     if (dry && !device_api(device_.type).shape_only)
-      fake_ = std::make_unique<internal::FakeDevice>(device_, options.budget);
-    const Device memory = fake_ ? fake_->device() : device_;
-    strategy_ = options.make_strategy ? options.make_strategy(memory) : make_strategy(options.strategy, memory);
+      fake = std::make_unique<internal::FakeDevice>(device_, options.budget);
+    const Device memory = fake ? fake->device() : device_;
+    auto strategy = options.make_strategy ? options.make_strategy(memory) : make_strategy(options.strategy, memory);
+    memory_ = std::make_unique<PoolMemory>(device_, std::move(fake), std::move(strategy));
   }
-  ~Pool();
+  ~Pool() {
+    for (auto* memory : {&memory_, &pinned_})
+      if (*memory && (*memory)->has_live_blocks()) keep(std::move(*memory));
+  }
 
   Device device() const { return device_; }
-  Allocator& strategy() { return *strategy_; }
+  Allocator& strategy() const { return memory_->strategy(); }
   // Page-locked memory of the host for the device, which no peaks tell of.
   Allocator& pinned() {
     if (!pinned_) {
       if (!device_api(device_.type).host_allocate)
         throw_error<NotImplementedError>("pinned memory: ", device_, " has no page-locked host memory");
-      fake_pinned_ = std::make_unique<internal::FakeDevice>(device_, 0);
-      pinned_ = std::make_unique<PinnedAllocator>(std::make_unique<DirectAllocator>(fake_pinned_->device()),
-                                                  /*host_accessible=*/false);
+      auto fake = std::make_unique<internal::FakeDevice>(device_, 0);
+      auto strategy = std::make_unique<PinnedAllocator>(std::make_unique<DirectAllocator>(fake->device()),
+                                                        /*host_accessible=*/false);
+      pinned_ = std::make_unique<PoolMemory>(device_, std::move(fake), std::move(strategy));
     }
-    return *pinned_;
+    return pinned_->strategy();
   }
-  bool owns(const Allocator* source) const { return source && (source == strategy_.get() || source == pinned_.get()); }
+  bool owns(const Allocator* source) const {
+    return source == &strategy() || (pinned_ && source == &pinned_->strategy());
+  }
 
   // Called before each allocation, whose effect shows at the next call.
   void note() {
@@ -72,9 +110,9 @@ class Pool {
 
   MemoryPeaks peaks() {
     settle();
-    const MemoryStats stats = strategy_->stats();
+    const MemoryStats stats = strategy().stats();
     return {device_,
-            std::string(strategy_->name()),
+            std::string(strategy().name()),
             stats.requested.peak,
             stats.active.peak,
             stats.reserved.peak,
@@ -86,7 +124,7 @@ class Pool {
 
  private:
   void settle() {
-    const MemoryStats stats = strategy_->stats();
+    const MemoryStats stats = strategy().stats();
     if (stats.active.peak > active_) active_at_ = upcoming_;
     if (stats.reserved.peak > reserved_) reserved_at_ = upcoming_;
     active_ = stats.active.peak;
@@ -94,47 +132,10 @@ class Pool {
   }
 
   Device device_;
-  std::unique_ptr<internal::FakeDevice> fake_, fake_pinned_;
-  std::unique_ptr<Allocator> strategy_, pinned_;
+  std::unique_ptr<PoolMemory> memory_, pinned_;
   int64_t active_ = 0, reserved_ = 0;
   std::string upcoming_, active_at_, reserved_at_;
 };
-
-bool has_live_blocks(const Allocator* strategy) {
-  if (!strategy) return false;
-  const MemoryStats stats = strategy->stats();
-  return stats.allocations != stats.frees;
-}
-
-// An allocator that tensors were left in: they free their memory into it whenever they die. The device stays its own.
-struct Kept {
-  Device device;
-  std::unique_ptr<internal::FakeDevice> fake;
-  std::unique_ptr<Allocator> strategy;
-};
-
-struct AllKept {
-  std::mutex mutex;
-  std::vector<Kept> all;
-  StreamEndListener ends{[this](const Stream& stream) {
-    std::lock_guard lock(mutex);
-    for (const Kept& kept : all)
-      if (kept.device == stream.device) kept.strategy->release_stream(stream);
-  }};
-};
-
-// Lets those go that nothing lives in any more.
-void keep(Kept left) {
-  static AllKept& kept = *new AllKept;
-  std::lock_guard lock(kept.mutex);
-  std::erase_if(kept.all, [](const Kept& one) { return !has_live_blocks(one.strategy.get()); });
-  kept.all.push_back(std::move(left));
-}
-
-Pool::~Pool() {
-  if (has_live_blocks(strategy_.get())) keep({device_, std::move(fake_), std::move(strategy_)});
-  if (has_live_blocks(pinned_.get())) keep({device_, std::move(fake_pinned_), std::move(pinned_)});
-}
 
 class Pools final : public AllocatorOverride {
  public:
@@ -171,23 +172,12 @@ class Pools final : public AllocatorOverride {
     PredictOptions options{.device = device};
     if (device == options_.device) options = options_;
     if (options.strategy.empty() && !options.make_strategy) options.strategy = usual_strategy(device);
-    auto made = std::make_unique<Pool>(options, dry_);
-    std::lock_guard lock(growing_);
-    return *pools_.emplace_back(std::move(made));
-  }
-
-  // On whichever thread destroys the stream.
-  void release(const Stream& stream) {
-    std::lock_guard lock(growing_);
-    for (const auto& p : pools_)
-      if (p->device() == stream.device) p->strategy().release_stream(stream);
+    return *pools_.emplace_back(std::make_unique<Pool>(options, dry_));
   }
 
   const PredictOptions& options_;
   const bool dry_;
-  std::vector<std::unique_ptr<Pool>> pools_;  // grows on the thread that is served
-  std::mutex growing_;
-  const StreamEndListener ends_{[this](const Stream& stream) { release(stream); }};
+  std::vector<std::unique_ptr<Pool>> pools_;
 };
 
 // --- Tensors that a dry run made and that still have their memory.

@@ -16,8 +16,6 @@
 namespace vellum::internal {
 namespace {
 
-constexpr size_t kWriteAtOnce = size_t{1} << 20;  // bytes
-
 // What is not UTF-8 in a text becomes U+FFFD.
 std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -142,10 +140,7 @@ class SnapshotWriter {
 
  private:
   static void append(std::string* list, const std::string& row) { *list += (list->empty() ? "" : ",\n") + row; }
-  static void put(AtomicFile& file, std::string_view text) {
-    for (; !text.empty(); text.remove_prefix(std::min(text.size(), kWriteAtOnce)))
-      file.write(std::span(text.data(), std::min(text.size(), kWriteAtOnce)));
-  }
+  static void put(AtomicFile& file, std::string_view text) { file.write(text); }
 
   // Live blocks get their holders, and those that nobody recorded a record.
   void add_holders(HolderGraph& graph) {

@@ -170,12 +170,13 @@ std::vector<RefTensor> cross_entropy_backward_reference(const RefCall& call) {
   const int64_t rows = x.shape[0], classes = x.shape[1];
   const RefTargets targets{a, call.inputs[2], call.inputs[4], classes};
   RefTensor out = reference::zeros(x.shape, x.dtype);
+  const double divisor = targets.divisor();
   for (int64_t i = 0; i < rows; ++i) {
     if (!targets.counts(i)) continue;
-    const double slope = g.values[a.reduction == Reduction::kNone ? i : 0].real() / targets.divisor();
+    const double slope = g.values[a.reduction == Reduction::kNone ? i : 0].real() / divisor, parts = targets.parts(i);
     for (int64_t c = 0; c < classes; ++c) {
       const double softmax = std::exp(x.values[i * classes + c].real() - lse.values[i].real());
-      out.values[i * classes + c] = slope * (targets.parts(i) * softmax - targets.part(i, c));
+      out.values[i * classes + c] = slope * (parts * softmax - targets.part(i, c));
     }
   }
   return {out};

@@ -1,11 +1,7 @@
 // What a recording tells of the memory that strategies take from the device and give back. Two oracles: the strategy's
 // own count of reserved bytes, and the segments that it shows at the end, to which the events must lead by address.
 
-#include <unistd.h>
-
 #include <atomic>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,6 +19,7 @@
 #include "vellum/nn/linear.h"
 #include "vellum/nn/optim/adamw.h"
 #include "vellum/nn/sequential.h"
+#include "vellum/tests/memory/snapshot_fixture.h"
 #include "vellum/tests/memory/testing.h"
 
 namespace vellum::testing {
@@ -105,21 +102,9 @@ Coverage segments_of(const json& snapshot) {
   return memory;
 }
 
-class SegmentEvents : public ::testing::TestWithParam<Strategy> {
+class SegmentEvents : public SnapshotFixture, public ::testing::WithParamInterface<Strategy> {
  protected:
   SegmentEvents() { set_allocator(Device(), GetParam().make()); }
-  ~SegmentEvents() override {
-    stop_memory_recording();
-    std::filesystem::remove(path_);
-  }
-
-  json take() {
-    memory_snapshot(path_);
-    std::ifstream file(path_);
-    return json::parse(file);
-  }
-
-  const std::string path_ = ::testing::TempDir() + "/segments_" + std::to_string(getpid()) + ".json";
 };
 
 TEST_P(SegmentEvents, SumToTheChangeOfWhatIsReserved) {

@@ -3,10 +3,8 @@
 #include "vellum/memory/snapshot.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,6 +14,7 @@
 #include "vellum/nn/linear.h"
 #include "vellum/nn/sequential.h"
 #include "vellum/tests/fakes/sim.h"
+#include "vellum/tests/memory/snapshot_fixture.h"
 #include "vellum/tests/memory/testing.h"
 
 namespace vellum::testing {
@@ -23,19 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-class Snapshot : public ::testing::Test {
+class Snapshot : public SnapshotFixture {
  protected:
-  ~Snapshot() override {
-    stop_memory_recording();
-    std::filesystem::remove(path_);
-  }
-
-  json take() {
-    memory_snapshot(path_);
-    std::ifstream file(path_);
-    return json::parse(file);
-  }
-
   // The rows of a table as objects by column.
   static std::vector<json> rows(const json& table) {
     std::vector<json> list;
@@ -53,7 +41,6 @@ class Snapshot : public ::testing::Test {
   }
 
   const int64_t older_ = memory_allocated();
-  const std::string path_ = ::testing::TempDir() + "/snapshot_" + std::to_string(getpid()) + ".json";
 };
 
 TEST_F(Snapshot, HasTheBlocksThatLiveAndTheirHolders) {

@@ -83,7 +83,9 @@ TEST(CrossEntropy, OfEachDTypeIsThatOfItsValues) {
           loss.sum().backward();
           EXPECT_EQ(loss.dtype(), dtype);
           EXPECT_EQ(x.grad().dtype(), dtype);
-          const double tolerance = dtype == kFloat16 ? 2e-3 : dtype == kBFloat16 ? 2e-2 : 1e-6;
+          // With weights losses reach 6, where the steps of halves are wider.
+          const double step = weighted ? 2 : 1;
+          const double tolerance = dtype == kFloat16 ? 1e-3 * step : dtype == kBFloat16 ? 1e-2 * step : 1e-6;
           expect_near(loss, golden(name, 0), tolerance);
           expect_near(x.grad(), golden(name, 1), tolerance);
         }
